@@ -1,0 +1,41 @@
+# Every target does its own set-up: a virtual environment in .venv, installed again when pyproject.toml changes.
+# Needs python3 >= 3.11 and make; another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.attnflow-ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(READY)  ## a quick set of experiments with pictures, and where its report is
+	@code=0; $(BIN)/attnflow reproduce --paper perspective --scale quick --out demo || code=$$?; \
+	if [ -f demo/report.html ]; then echo; echo "The report: $$PWD/demo/report.html (open it in a browser)"; fi; \
+	exit $$code
+
+test: lint  ## lint, types and the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## ruff and pyright
+	$(BIN)/python -m ruff check src tests benchmarks
+	$(BIN)/python -m pyright
+
+bench: $(READY)  ## the speed table (how to read it: benchmarks/README.md)
+	$(BIN)/python -m benchmarks
+
+# The stamp is touched last, so an interrupted set-up is done again.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "attnflow needs Python 3.11 or newer, and '$(PYTHON)' is not: install one, or name it with 'make PYTHON=python3.12 ...'." >&2; \
+	  exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: install its venv module (on Debian and Ubuntu: apt install python3-venv)." >&2; \
+	  exit 2; }
+	@echo "Setting up $(VENV) (once, a minute or two) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,68 @@
+"""attnflow: transformers as interacting particle systems.
+
+    import jax, attnflow as af
+    af.precision("float64")
+    x0 = af.sphere.uniform(n=64, d=3, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(beta=9.0), x0, t1=30.0)
+    af.energy(run)
+
+Names are imported when they are first used, so that `attnflow --help` does not pay for JAX.
+"""
+
+import importlib
+from typing import Any
+
+# Public name -> the module that has it; a name equal to its module's last part may be the module itself.
+_HOME = {
+    "AbstractAttention": "attention",
+    "Softmax": "attention",
+    "Unnormalized": "attention",
+    "AbstractModel": "models",
+    "Flow": "models",
+    "Piecewise": "models",
+    "SelfAttention": "models",
+    "field": "models",
+    "Causal": "pairsums",
+    "Full": "pairsums",
+    "Inner": "pairsums",
+    "SquaredDistance": "pairsums",
+    "pair_sums": "pairsums",
+    "pair_weights": "pairsums",
+    "Outcome": "flows",
+    "Run": "flows",
+    "load": "flows",
+    "simulate": "flows",
+    "dissipation": "diagnostics",
+    "energy": "diagnostics",
+    "is_gradient_flow": "diagnostics",
+    "equiangular_flow": "reductions",
+    "phase_time": "reductions",
+    "AbstractSpace": "spaces",
+    "Euclidean": "spaces",
+    "Sphere": "spaces",
+    "euclidean": "spaces",
+    "sphere": "spaces",
+    "animate": "plots",
+    "cite": "citations",
+    "precision": "_precision",
+    "Entry": "registry",
+    "Param": "registry",
+}
+_MODULES = {"errors": "errors", "plot": "plots", "registry": "registry"}
+
+__all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"attnflow.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"attnflow.{_MODULES[name]}")
+    else:
+        raise AttributeError(f"module 'attnflow' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

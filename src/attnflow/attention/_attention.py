@@ -1,0 +1,81 @@
+r"""The contract of an attention map: the $\Gamma_\mu(x)$ that a query $x$ reads from $\mu = \sum_j w_j \delta_{y_j}$.
+
+A map owns its parameters ($\beta$, $B$ or $Q, K$, and $V$) and goes through `pair_sums`; it knows no space, no mask and
+no solver. A numeric field is an array, or a `Schedule` (see `attnflow.models`) that the model evaluates at its time.
+"""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..errors import InputError
+from ..pairsums import AbstractPairs, AbstractScore, Full
+from ..spaces import is_concrete
+
+
+class AbstractAttention(eqx.Module):
+    """A map `(x, y, w) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
+
+    `clock` names the time its flow runs in: times of differently normalised maps do not compare.
+    """
+
+    clock: eqx.AbstractVar[str]
+    score: eqx.AbstractVar[AbstractScore]
+
+    @abc.abstractmethod
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n d"]: ...
+
+
+def parameter(name: str, value: Any, ndim: int) -> Any:
+    """A numeric field of a map: an array of the right rank, or a module called with the time, which is kept."""
+    if value is None or isinstance(value, eqx.Module):
+        return value
+    try:
+        value = jnp.asarray(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {value!r} is not a number or an array of numbers.") from None
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        value = value.astype(jnp.result_type(float))
+    if value.ndim != ndim:
+        raise InputError(f"{name} has shape {value.shape}; give {('a number', 'a vector', 'a matrix')[ndim]}.")
+    if is_concrete(value) and not np.isfinite(np.asarray(value)).all():
+        raise InputError(f"{name} has entries that are not finite: {value}.")
+    return jnp.asarray(value, value.dtype)
+
+
+def inverse_temperature(beta: Any) -> Any:
+    r"""$\beta \ge 0$, refused otherwise: repulsion is a sign of the matrices, not of the temperature."""
+    beta = parameter("beta", beta, ndim=0)
+    if beta is None:
+        raise InputError("beta is missing; give an inverse temperature, for example beta=1.0.")
+    if not isinstance(beta, eqx.Module) and is_concrete(beta) and beta < 0:
+        raise InputError(f"beta = {float(beta):g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
+    return beta
+
+
+def score_matrices(B: Any, Q: Any, K: Any) -> tuple[Any, Any, Any]:
+    r"""`B`, or `Q` and `K` with $B = Q^\top K$, as matrices; giving both is refused."""
+    B, Q, K = parameter("B", B, 2), parameter("Q", Q, 2), parameter("K", K, 2)
+    if (Q is None) != (K is None):
+        raise InputError(f"{'K' if K is None else 'Q'} is missing; Q and K come together (B = Q^T K).")
+    if B is not None and Q is not None:
+        raise InputError("give B, or Q and K (B = Q^T K), not both.")
+    return B, Q, K
+
+
+def apply_value(V: Float[Array, "p d"] | None, y: Float[Array, "m d"]) -> Float[Array, "m p"]:
+    """`V y_j` for every row; `None` is the identity."""
+    return y if V is None else y @ V.astype(y.dtype).T

@@ -1,0 +1,71 @@
+r"""The energy along a run, its dissipation, and whether a model is a gradient flow at all."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..attention._energy import scale_offset
+from ..errors import InputError
+from ..flows import Run
+from ..models import AbstractModel, field
+
+
+def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
+    r"""The model's declared energy at every saved time, with the run's own weights, $B$ and $\beta$.
+
+    For $B = I$ on the sphere `scale` is `"Ehat"` (default, in $(0, 1]$), `"E"` or `"E_p"`; otherwise `"E_B"`. See
+    `attnflow.attention` for the formulas. A model without an energy is refused in a sentence.
+    """
+    model = _model(run)
+    scale = model.energy_scale(scale, run.xs[0])
+    return _along(lambda m, x, w: m.attention.energy(x, w, scale=scale), run.model, run.xs, run.weights)
+
+
+def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
+    r"""$dE/dt$ as the theory gives it, from the velocity alone: $\pm\sum_i w_i m_i |\dot x_i|^2$.
+
+    The metric $m_i$ is $Z_i$ for softmax and 1 for the unnormalised map; the sign is + for $V = B$, - for $V = -B$.
+    Compare with finite differences of `energy` to check the gradient-flow structure (arXiv:2312.10794, section 3).
+    """
+    model = _model(run)
+    chosen = model.energy_scale(scale, run.xs[0])
+    sign = model.attention.energy_direction(run.xs.shape[-1])
+    if sign == 0:
+        raise InputError("this model is no gradient flow (V is neither B nor -B); its energy has no dissipation law.")
+
+    def rate(m: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+        speed = jnp.sum(field(m, 0.0, x, w) ** 2, axis=-1)
+        log_m = m.attention.log_metric(x, w) + scale_offset(chosen, m.attention.beta.astype(x.dtype))
+        mass = 1 / x.shape[0] if w is None else w
+        return sign * jnp.sum(mass * jnp.exp(log_m) * speed)
+
+    return _along(rate, run.model, run.xs, run.weights)
+
+
+def is_gradient_flow(model: AbstractModel, d: int) -> bool:
+    """Whether the model's flow in dimension `d` climbs or descends its declared energy."""
+    try:
+        getattr(model, "energy_scale", _none)(None, jnp.zeros((1, d)))
+    except InputError:
+        return False
+    return model.attention.energy_direction(d) != 0  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _none(scale: str | None, x: Array) -> str:
+    raise InputError("this model declares no energy.")
+
+
+def _model(run: Run) -> Any:
+    if run.model is None:
+        raise InputError("this run carries no model, so it has no energy.")
+    if not hasattr(run.model, "energy_scale"):
+        raise InputError(f"{type(run.model).__name__} declares no energy.")
+    return run.model
+
+
+@eqx.filter_jit
+def _along(fn: Any, model: Any, xs: Float[Array, "T n d"], w: Float[Array, " n"] | None) -> Float[Array, " T"]:
+    return jax.lax.map(lambda x: fn(model, x, w), xs)

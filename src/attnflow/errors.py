@@ -1,0 +1,25 @@
+"""What can go wrong, said in one sentence that names the value and the remedy.
+
+Every error the library foresees derives from `AttnflowError`, so that the command line can print its sentence and
+leave with exit code 2; anything else that escapes is a crash (exit code 3).
+"""
+
+
+class AttnflowError(Exception):
+    """Base of every foreseen error; its text is one sentence for the user."""
+
+
+class InputError(AttnflowError, ValueError):
+    """A value the user gave cannot be used; the sentence names it and says what would be right."""
+
+
+class FileError(AttnflowError, OSError):
+    """A file or folder cannot be read or written."""
+
+
+class SolveError(AttnflowError, RuntimeError):
+    """An integration ended without reaching its final time (raised only with `throw=True`)."""
+
+
+class AttnflowWarning(UserWarning):
+    """Something was mended on the user's behalf, and is told."""

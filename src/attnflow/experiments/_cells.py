@@ -1,0 +1,147 @@
+"""Computing cells: in this process or in several, each cell once, skipping those already in the run folder."""
+
+import concurrent.futures
+import contextlib
+import functools
+import multiprocessing
+import os
+import random
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Literal, NamedTuple
+
+from ._claim import sentence
+from ._experiment import Experiment, Scale
+from ._folder import RunFolder
+from ._machine import compilation_cache, divide_threads, versions
+from ._progress import Progress
+from ._results import Cell
+
+DTYPE = "float64"
+
+
+class Task(NamedTuple):
+    """One cell of one experiment."""
+
+    experiment: Experiment
+    cell: Cell
+    scale: Scale
+
+
+class Outcome(NamedTuple):
+    """How a cell ended: `computed` now, `reused` from its file, or `crashed` with a sentence and a traceback."""
+
+    status: Literal["computed", "reused", "crashed"]
+    seconds: float = 0.0
+    sentence: str = ""
+    traceback: str = ""
+    told: tuple[str, ...] = ()
+
+
+def compute_cell(task: Task, folder: RunFolder) -> Outcome:
+    """Compute a cell and write its file, unless a readable one is there. Only failing to write is raised."""
+    from ..precision import precision
+
+    experiment, cell, scale = task
+    path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
+    found = folder.read_cell(path)
+    if found is not None:
+        return Outcome("reused", found[1]["seconds"])
+    start = time.perf_counter()
+    try:
+        precision(DTYPE)
+        data = experiment.compute(dict(cell))
+    except Exception as error:
+        return Outcome("crashed", sentence=sentence(error), traceback=traceback.format_exc())
+    seconds = time.perf_counter() - start
+    provenance = {
+        "experiment": experiment.id,
+        "paper": experiment.paper,
+        "version": experiment.version,
+        "cell": cell,
+        "scale": scale,
+        "dtype": DTYPE,
+        "versions": versions(),
+        "seconds": seconds,
+    }
+    folder.write_cell(path, data, provenance)
+    return Outcome("computed", seconds)
+
+
+def compute_cells(tasks: list[Task], folder: RunFolder, *, workers: int, progress: Progress) -> dict[int, Outcome]:
+    """The outcome of every task, by its index. Other processes may be at work on the same folder."""
+    order = list(range(len(tasks)))
+    random.shuffle(order)  # so that processes sharing the folder rarely take the same cell
+    run = _here if workers == 1 else functools.partial(_in_processes, workers=workers)
+    outcomes: dict[int, Outcome] = {}
+    with contextlib.closing(run(tasks, order, folder, progress)) as finished:
+        for i, outcome in finished:
+            outcomes[i] = outcome
+            for line in outcome.told:
+                progress.say(line)
+            progress.finish(tasks[i], outcome)
+    return outcomes
+
+
+def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress) -> Iterator[tuple[int, Outcome]]:
+    with compilation_cache(folder.root):
+        for i in order:
+            progress.begin(tasks[i])
+            yield i, compute_cell(tasks[i], folder)
+
+
+def _in_processes(
+    tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress, *, workers: int
+) -> Iterator[tuple[int, Outcome]]:
+    # Spawned, never forked: a fork of a process in which JAX has started its threads can hang.
+    context = multiprocessing.get_context("spawn")
+    pool = concurrent.futures.ProcessPoolExecutor(
+        min(workers, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(workers, folder.root)
+    )
+    try:
+        futures = {}
+        for i in order:
+            experiment, cell, scale = tasks[i]
+            futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
+        for i in order[:workers]:
+            progress.begin(tasks[i])
+        for future in concurrent.futures.as_completed(futures):
+            try:
+                yield futures[future], future.result()
+            except BrokenProcessPool:
+                yield futures[future], Outcome("crashed", sentence="a worker process died, perhaps out of memory")
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(workers: int, root: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent says what happened
+    divide_threads(workers)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    compilation_cache(root).__enter__()  # for the life of the process
+
+
+def _end_with_parent() -> None:
+    # A worker whose parent was killed would wait for work for ever.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(root: Any, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
+    # By id, since claims and figures are functions and need not be picklable.
+    told: list[str] = []
+    outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, tell=told.append))
+    return outcome._replace(told=tuple(told))
+
+
+@functools.cache
+def _experiment(experiment_id: str) -> Experiment:
+    from .. import registry
+
+    return registry.get("experiment", experiment_id)

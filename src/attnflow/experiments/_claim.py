@@ -1,0 +1,172 @@
+"""A claim: one sentence of a paper, the number it gives, how closely we must find it, and how we measure it.
+
+A claim is declared next to its experiment, before anything has run; `judge` compares it with the results of a run.
+What is expected comes from the theory or from an independent computation, never from an earlier output of this
+library, and every claim must be able to fail.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import AttnflowError, InputError
+from ._plain import plain
+
+Kind = Literal["equal", "at_most", "at_least", "property"]
+ToleranceKind = Literal["abs", "rel", "sigma", "factor"]
+Provenance = Literal["theorem", "figure", "derived"]
+Status = Literal["holds", "fails", "skipped", "error"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    r"""One checkable statement.
+
+    - `kind`: `measured` must be `"equal"` to `expected`, `"at_most"` or `"at_least"` that, up to the tolerance; a
+      `"property"` is measured as True or False and must be True.
+    - `expected`: a number or a list; a list is compared entry by entry, a single number with every entry measured.
+    - `tolerance` $\tau$ and `tolerance_kind` say how far $m$ may lie from $e$: `"abs"` by $\tau$, `"rel"` by
+      $\tau |e|$, `"sigma"` by $\tau$ standard errors of the measurement, `"factor"` by a factor $\tau \ge 1$.
+    - `measure(results)` gives a number, a list, True or False, or a pair `(value, standard error)`.
+    - `source`: the paper and its equation, or the page of `docs/theory/` with the derivation. `provenance`: whether
+      the number is in a `"theorem"`, was read off a `"figure"`, or is `"derived"`.
+    - `scales`: the scales at which the claim is judged (`None`: all); at others it is skipped.
+    - `paper`: key of the paper; left empty, it is the experiment's.
+    """
+
+    id: str
+    statement: str
+    kind: Kind
+    measure: Callable[[Any], Any]
+    source: str
+    provenance: Provenance
+    expected: float | int | bool | list = True
+    tolerance: float | int = 0.0
+    tolerance_kind: ToleranceKind = "abs"
+    note: str = ""
+    scales: tuple[str, ...] | None = None
+    paper: str = ""
+
+    def __post_init__(self):
+        for name, allowed in (("kind", Kind), ("tolerance_kind", ToleranceKind), ("provenance", Provenance)):
+            if getattr(self, name) not in get_args(allowed):
+                raise InputError(
+                    f"claim {self.id!r}: {name} = {getattr(self, name)!r}; choose one of {', '.join(get_args(allowed))}."
+                )
+        least = 1.0 if self.tolerance_kind == "factor" else 0.0
+        if not least <= self.tolerance < math.inf:
+            raise InputError(f"claim {self.id!r}: tolerance = {self.tolerance}; it must be finite and >= {least:g}.")
+        if self.kind == "property" and self.expected is not True:
+            raise InputError(f"claim {self.id!r}: a property is expected to be True, not {self.expected!r}.")
+        if self.kind != "property" and (isinstance(self.expected, bool) or not _finite(self.expected)):
+            raise InputError(f"claim {self.id!r}: expected = {self.expected!r}; it must be finite numbers.")
+
+
+def judge(claim: Claim, results: Any, scale: str) -> dict[str, Any]:
+    """Measure `claim` on `results` and compare: the claim as JSON, with `measured`, `status` and `holds` filled in.
+
+    A number that is not finite never holds, and appears as null; an exception while measuring gives the status
+    `"error"` with its sentence in the note. `holds` is true or false, and null where nothing was compared.
+    """
+    if claim.scales is not None and scale not in claim.scales:
+        return verdict(claim, scale, "skipped", note=f"judged only at scale {' or '.join(claim.scales)}")
+    try:
+        measured, stderr = _split(claim.measure(results))
+        good = _compare(claim, measured, stderr)
+    except Exception as error:
+        return verdict(claim, scale, "error", note=f"could not be measured: {sentence(error)}")
+    note = "" if all(good) or len(good) == 1 else _where(good)
+    if not _finite(measured):
+        note = "a measured number is not finite"
+    return verdict(claim, scale, "holds" if all(good) else "fails", measured=measured, stderr=stderr, note=note)
+
+
+def verdict(
+    claim: Claim, scale: str, status: Status, *, measured: Any = None, stderr: Any = None, note: str = ""
+) -> dict[str, Any]:
+    """The claim as JSON, in the order a person reads it."""
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "expected": plain(claim.expected),
+        "measured": plain(measured),
+        "tolerance": plain(claim.tolerance),
+        "tolerance_kind": claim.tolerance_kind,
+        "stderr": plain(stderr),
+        "source": claim.source,
+        "provenance": claim.provenance,
+        "scale": scale,
+        "status": status,
+        "holds": {"holds": True, "fails": False}.get(status),
+        "note": "; ".join(part for part in (claim.note, note) if part),
+    }
+
+
+def sentence(error: BaseException) -> str:
+    """What an exception says, on one line, with its type where the text alone would not be understood."""
+    text = " ".join(str(error).split())
+    if isinstance(error, AttnflowError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _split(outcome: Any) -> tuple[Any, Any]:
+    if isinstance(outcome, tuple):
+        value, stderr = outcome
+        return value, stderr
+    return outcome, None
+
+
+def _compare(claim: Claim, measured: Any, stderr: Any) -> list[bool]:
+    import numpy as np
+
+    m = np.asarray(measured)
+    if m.size == 0:
+        raise ValueError("nothing was measured")  # all() of nothing is true: such a claim could not fail
+    if claim.kind == "property":
+        if m.dtype != bool:
+            raise TypeError(f"a property is measured as True or False, not {measured!r}")
+        return m.ravel().tolist()
+    if m.dtype.kind not in "biuf":
+        raise TypeError(f"numbers are measured, not {measured!r}")
+    e = np.asarray(claim.expected, dtype=float)
+    m = m.astype(float)
+    if e.ndim and e.shape != m.shape:
+        raise ValueError(f"measured has shape {m.shape} but expected has shape {e.shape}")
+    low, high = _bounds(claim, e, stderr)
+    # Written so that NaN, which compares false with everything, never holds.
+    above = m >= low if claim.kind in ("equal", "at_least") else np.isfinite(m)
+    below = m <= high if claim.kind in ("equal", "at_most") else np.isfinite(m)
+    return (above & below & np.isfinite(m)).ravel().tolist()
+
+
+def _bounds(claim: Claim, e: Any, stderr: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    tau = claim.tolerance
+    if claim.tolerance_kind == "factor":
+        if not np.all(e > 0):
+            raise ValueError("a factor tolerance needs a positive expected value")
+        return e / tau, e * tau
+    if claim.tolerance_kind == "sigma":
+        if stderr is None:
+            raise ValueError("a sigma tolerance needs measure to return (value, standard error)")
+        slack = tau * np.asarray(stderr, dtype=float)
+    else:
+        slack = tau * np.abs(e) if claim.tolerance_kind == "rel" else tau
+    return e - slack, e + slack
+
+
+def _finite(values: Any) -> bool:
+    """Whether no number was lost in turning `values` into JSON."""
+    value = plain(values)
+    return all(map(_finite, value)) if isinstance(value, list) else value is not None
+
+
+def _where(good: list[bool]) -> str:
+    bad = [i + 1 for i, ok in enumerate(good) if not ok]
+    shown = ", ".join(map(str, bad[:6])) + (", …" if len(bad) > 6 else "")
+    return f"fails in {'entry' if len(bad) == 1 else 'entries'} {shown} of {len(good)}"

@@ -1,0 +1,113 @@
+"""The run folder: one file per cell, so that any number of processes may share it and any of them may be killed.
+
+    DIR/report.html                        the report on all experiments in the folder
+    DIR/<experiment>/<hash>.nc             the data of one cell
+    DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds
+    DIR/<experiment>/figures/<name>.png    and .svg
+    DIR/cache/                             compiled programs; may be deleted at any time
+
+A cell's file is named by a hash of all that determines its data, and written under a temporary name and renamed: it
+is there whole or not at all. There are no locks: who finds a cell's file skips it, and two who compute the same cell
+write the same data.
+"""
+
+import contextlib
+import io
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FileError
+from ..files import write_atomically
+from ._experiment import Experiment, Scale
+from ._plain import plain
+from ._results import Cell, Results
+
+if TYPE_CHECKING:
+    import xarray
+
+ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
+
+
+class RunFolder:
+    """A folder of results at `root`, made if it is not there. `tell` gets one sentence about each file mended."""
+
+    def __init__(self, root: str | os.PathLike, *, tell: Callable[[str], Any] = lambda sentence: None):
+        self.root = Path(root)
+        self._tell = tell
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"cannot use {root} as a run folder: {error.strerror}; choose another folder.") from error
+        if not os.access(self.root, os.W_OK | os.X_OK):
+            raise FileError(f"cannot write into the run folder {root}; choose another folder.")
+        self._sweep()
+
+    def cell_path(self, experiment: Experiment, cell: Cell, *, scale: Scale, dtype: str) -> Path:
+        return self.root / experiment.id / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
+
+    def write_cell(self, path: Path, data: "xarray.Dataset", provenance: dict[str, Any]) -> None:
+        """Write a cell's data; the whole file is made in memory first, so that a full disk can leave no half of it."""
+        # What compute put into the attributes goes into the JSON with the rest, and comes back when it is read.
+        text = json.dumps({**provenance, "attributes": plain(dict(data.attrs))}, allow_nan=False)
+        content = data.copy()
+        content.attrs = {ATTRIBUTE: text}
+        write_atomically(path, bytes(content.to_netcdf(engine="h5netcdf")))
+
+    def read_cell(self, path: Path) -> "tuple[xarray.Dataset, dict[str, Any]] | None":
+        """A cell's data and provenance; None if the file is not there or, which is told, cannot be read."""
+        import xarray
+
+        try:
+            # From memory: HDF5's own locks fail on some network file systems, and are not needed.
+            data = xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="h5netcdf")
+            provenance = json.loads(data.attrs.pop(ATTRIBUTE))
+            data.attrs = provenance.pop("attributes")
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # a damaged file can make HDF5 raise almost anything
+            reason = " ".join(str(error).split())
+            self._tell(f"{path} cannot be read ({type(error).__name__}: {reason}); it is computed again.")
+            return None
+        return data, provenance
+
+    def results(self, experiment: Experiment, cells: list[Cell], *, scale: Scale, dtype: str) -> Results:
+        """The results of these cells, read from their files."""
+
+        def load(cell: Cell) -> Any:
+            path = self.cell_path(experiment, cell, scale=scale, dtype=dtype)
+            found = self.read_cell(path)
+            if found is None:
+                raise FileError(f"the cell {path} is missing; run the experiment again.")
+            return found[0]
+
+        return Results(cells, load, scale=scale)
+
+    def write_record(self, record: dict[str, Any]) -> None:
+        """Keep the verdicts on an experiment (see `_runner`), replacing earlier ones."""
+        text = json.dumps(plain(record), indent=1, ensure_ascii=False, allow_nan=False)
+        write_atomically(self.root / record["id"] / "claims.json", text + "\n")
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """The last verdicts on each experiment in the folder, by its id."""
+        found = {}
+        for path in sorted(self.root.glob("*/claims.json")):
+            try:
+                record = json.loads(path.read_bytes())
+                found[record["id"]] = record
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._tell(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
+        return found
+
+    def _sweep(self) -> None:
+        # A process killed while it wrote leaves its temporary file. An hour: others may be writing just now.
+        for path in self.root.glob("**/.*.part"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > 3600:
+                    path.unlink()
+
+    def figure_path(self, experiment: Experiment, name: str) -> Path:
+        return self.root / experiment.id / "figures" / name

@@ -1,0 +1,128 @@
+"""Experiments from first cell to verdict: compute what is missing, judge the claims, draw the figures, keep a record."""
+
+import traceback
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..files import write_atomically
+from ._cells import DTYPE, Outcome, Task, compute_cells
+from ._claim import judge, sentence, verdict
+from ._experiment import Experiment, Scale
+from ._folder import RunFolder
+from ._machine import versions
+from ._progress import Progress, Silent
+from ._results import Cell, Results
+
+
+class Job(NamedTuple):
+    """An experiment to be run at a scale, with a seed."""
+
+    experiment: Experiment
+    scale: Scale = "quick"
+    seed: int = 0
+
+
+def reproduce(
+    jobs: Sequence[Job],
+    folder: RunFolder,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Run the jobs in `folder` and return a record for each; finished cells found there are used again unless `fresh`.
+
+    A record holds `id, paper, title, summary, scale, seed, dtype, versions, seconds, cells, figures, claims, crash`;
+    `seconds` is the time all cells took, whenever they were computed. An exception in one experiment makes its claims
+    errors and is told in `crash`; the others go on. Verdicts are always reached from the data as read back from the
+    files, so a resumed run and an uninterrupted one agree to the last digit.
+    """
+    progress = progress or Silent()
+    cells = [job.experiment.seeded_cells(job.scale, job.seed) for job in jobs]
+    tasks = [Task(job.experiment, cell, job.scale) for job, own in zip(jobs, cells, strict=True) for cell in own]
+    if fresh:
+        for task in tasks:
+            path = folder.cell_path(task.experiment, task.cell, scale=task.scale, dtype=DTYPE)
+            path.unlink(missing_ok=True)
+    with progress:
+        progress.start(len(tasks))
+        outcomes = compute_cells(tasks, folder, workers=workers, progress=progress) if tasks else {}
+        records, first = [], 0
+        for job, own in zip(jobs, cells, strict=True):
+            progress.judging(job.experiment)
+            mine = [outcomes[i] for i in range(first, first + len(own))]
+            first += len(own)
+            record = _conclude(job, own, mine, folder)
+            folder.write_record(record)
+            records.append(record)
+    return records
+
+
+def _conclude(job: Job, cells: list[Cell], outcomes: list[Outcome], folder: RunFolder) -> dict[str, Any]:
+    experiment, scale, seed = job
+    crashes = [{"sentence": o.sentence, "traceback": o.traceback} for o in outcomes if o.status == "crashed"]
+    if crashes:
+        note = f"not computed: {crashes[0]['sentence']}"
+        claims, figures = [verdict(c, scale, "error", note=note) for c in experiment.claims], []
+    else:
+        results = folder.results(experiment, cells, scale=scale, dtype=DTYPE)
+        claims = [judge(c, results, scale) for c in experiment.claims]
+        figures, crashes = _draw(experiment, results, folder)
+    return {
+        "id": experiment.id,
+        "paper": experiment.paper,
+        "title": experiment.title,
+        "summary": experiment.summary,
+        "scale": scale,
+        "seed": seed,
+        "dtype": DTYPE,
+        "versions": versions(),
+        "seconds": sum(o.seconds for o in outcomes),
+        "cells": [{"parameters": c, "seconds": o.seconds} for c, o in zip(cells, outcomes, strict=True)],
+        "figures": figures,
+        "claims": claims,
+        "crash": crashes[0] if crashes else None,
+    }
+
+
+def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[list[dict], list[dict]]:
+    """Save each figure as PNG and SVG; a figure that cannot be drawn is told, and takes no verdict with it."""
+    import io
+
+    import matplotlib
+
+    figures, crashes = [], []
+    for draw in experiment.figures:
+        # No window, text that stays text, and the same bytes from the same data.
+        options = {"svg.hashsalt": experiment.id, "svg.fonttype": "path", "backend": "agg", "figure.dpi": 100}
+        try:
+            with matplotlib.rc_context(options):
+                figure = draw(results)
+                for kind, settings in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
+                    buffer = io.BytesIO()
+                    figure.savefig(buffer, format=kind, bbox_inches="tight", **settings)
+                    write_atomically(folder.figure_path(experiment, f"{draw.__name__}.{kind}"), buffer.getvalue())
+                _close(figure)
+        except OSError:
+            raise
+        except Exception as error:
+            told = f"figure {draw.__name__} could not be drawn: {sentence(error)}"
+            crashes.append({"sentence": told, "traceback": traceback.format_exc()})
+            continue
+        figures.append({"name": draw.__name__, "caption": " ".join((draw.__doc__ or "").split())})
+    return figures, crashes
+
+
+def _close(figure: Any) -> None:
+    import sys
+
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(figure)
+
+
+def exit_code(records: Sequence[dict[str, Any]]) -> int:
+    """0 if all claims hold (or were skipped), 1 if one fails, 3 if something crashed."""
+    statuses = {claim["status"] for record in records for claim in record["claims"]}
+    if "error" in statuses or any(record["crash"] for record in records):
+        return 3
+    return 1 if "fails" in statuses else 0

@@ -1,0 +1,40 @@
+"""Writing files so that a reader sees the old one or the new one, never half of one."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import FileError
+
+
+def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
+    """Write `data` beside `path` under a temporary name, then rename it into place.
+
+    Any failure (no permission, disk full) removes the temporary file and is told in one sentence; what stood at
+    `path` before is untouched. Two processes may write the same path at once: the last rename wins, whole.
+    """
+    path = Path(path)
+    if isinstance(data, str):
+        data = data.encode()
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False) as f:
+            temporary = f.name
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}; nothing was left behind.") from error
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+    return path
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,78 @@
+r"""The solvers of `simulate`, by name.
+
+Adaptive solvers and `rk4`, `euler` integrate the field, that is the force projected on the space. `euler-retract` is
+the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
+visibly from the flow at their step size.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import diffrax
+import numpy as np
+from diffrax import LocalLinearInterpolation, ThirdOrderHermitePolynomialInterpolation
+from jaxtyping import Array
+
+from ..errors import InputError
+from ..spaces import AbstractSpace
+
+_RK4 = diffrax.ButcherTableau(
+    c=np.array([0.5, 0.5, 1.0]),
+    a_lower=(np.array([0.5]), np.array([0.0, 0.5]), np.array([0.0, 0.0, 1.0])),
+    b_sol=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+    b_error=np.zeros(4),  # classical Runge-Kutta has no embedded error estimate; it is used with fixed steps only
+)
+
+
+class RK4(diffrax.AbstractERK):
+    """The classical fourth-order Runge-Kutta method, which diffrax does not have."""
+
+    tableau: ClassVar[diffrax.ButcherTableau] = _RK4
+    interpolation_cls: ClassVar[Callable[..., Any]] = ThirdOrderHermitePolynomialInterpolation.from_k
+
+    def order(self, terms: Any) -> int:
+        return 4
+
+
+class EulerRetract(diffrax.AbstractSolver):
+    """One explicit step with the unprojected force, then back to the space."""
+
+    space: AbstractSpace
+    term_structure: ClassVar = diffrax.ODETerm
+    interpolation_cls: ClassVar[Callable[..., Any]] = LocalLinearInterpolation
+
+    def order(self, terms: Any) -> int:
+        return 1
+
+    def init(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any) -> None:
+        return None
+
+    def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: None, made_jump: Any) -> Any:
+        y1 = self.space.retract(y0, terms.vf_prod(t0, y0, args, terms.contr(t0, t1)))
+        return y1, None, {"y0": y0, "y1": y1}, None, diffrax.RESULTS.successful
+
+    def func(self, terms: Any, t0: Any, y0: Array, args: Any) -> Array:
+        return terms.vf(t0, y0, args)
+
+
+class Scheme(NamedTuple):
+    """How to make a solver on a space, whether it chooses its own steps, and whether it steps with the bare force."""
+
+    make: Callable[[AbstractSpace], diffrax.AbstractSolver]
+    adaptive: bool
+    steps_with_force: bool = False
+
+
+SCHEMES: dict[str, Scheme] = {
+    "tsit5": Scheme(lambda space: diffrax.Tsit5(), adaptive=True),
+    "dopri8": Scheme(lambda space: diffrax.Dopri8(), adaptive=True),
+    "rk4": Scheme(lambda space: RK4(), adaptive=False),
+    "euler": Scheme(lambda space: diffrax.Euler(), adaptive=False),
+    "euler-retract": Scheme(EulerRetract, adaptive=False, steps_with_force=True),
+}
+
+
+def get_scheme(name: str) -> Scheme:
+    if name not in SCHEMES:
+        raise InputError(f"solver {name!r} is unknown; choose one of {', '.join(SCHEMES)}.")
+    return SCHEMES[name]

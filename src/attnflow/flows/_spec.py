@@ -1,0 +1,57 @@
+"""Models as data: a module to JSON and arrays, and back, without pickle.
+
+Only classes of the library and of registered plugins are ever made, each through its own constructor, so a file can
+bring in values and nothing else. (A constructor takes its fields by keyword: that is the convention this rests on.)
+"""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from .. import models, pairsums, spaces
+from ..errors import FileError
+from ..registry import entries
+
+
+class NotStorable(Exception):
+    """The object holds something that is no data, such as a Python function."""
+
+
+def encode(value: Any, arrays: dict[str, Any]) -> Any:
+    """JSON for a module, scalar, array or nothing; arrays go to `arrays` under a name that stands in the JSON."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if eqx.is_array(value):
+        name = f"parameter_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, (tuple, list)):
+        return {"tuple": [encode(v, arrays) for v in value]}
+    if isinstance(value, eqx.Module) and type(value).__name__ in _classes():
+        fields = {f.name: encode(getattr(value, f.name), arrays) for f in dataclasses.fields(value)}
+        return {"type": type(value).__name__, "fields": fields}
+    raise NotStorable(type(value).__name__)
+
+
+def decode(spec: Any, arrays: dict[str, Any]) -> Any:
+    """The inverse of `encode`."""
+    if not isinstance(spec, dict):
+        return spec
+    if "array" in spec:
+        return jnp.asarray(arrays[spec["array"]])
+    if "tuple" in spec:
+        return tuple(decode(v, arrays) for v in spec["tuple"])
+    known = _classes()
+    if spec["type"] not in known:
+        raise FileError(f"the file needs {spec['type']!r}, which is not installed here; install its plugin.")
+    return known[spec["type"]](**{k: decode(v, arrays) for k, v in spec["fields"].items()})
+
+
+def _classes() -> dict[str, type]:
+    """Every class a file may name."""
+    own = [vars(room).values() for room in (models, pairsums, spaces)]
+    registered = [e.factory for kind in ("attention", "model") for e in entries(kind).values()]
+    candidates = [c for room in own for c in room] + registered
+    return {c.__name__: c for c in candidates if isinstance(c, type) and issubclass(c, eqx.Module)}

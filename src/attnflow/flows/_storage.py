@@ -1,0 +1,112 @@
+"""Runs as NetCDF4 files: arrays as variables, everything else in one JSON attribute."""
+
+import io
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import AttnflowError, AttnflowWarning, FileError
+from ..files import write_atomically
+from ._outcome import Outcome
+from ._provenance import Provenance
+from ._spec import NotStorable, decode, encode
+from .run import Run
+
+FORMAT = 1
+ATTRIBUTE = "attnflow"
+
+
+def to_dataset(run: Run):
+    """The run as an `xarray.Dataset`; its JSON attribute holds model, clock, outcome, statistics, provenance."""
+    import xarray as xr
+
+    arrays: dict[str, Any] = {}
+    try:
+        model = None if run.model is None else encode(run.model, arrays)
+    except NotStorable:
+        model, arrays = None, {}
+    variables = {
+        "x": (("time", "token", "coordinate"), np.asarray(run.xs)),
+        **{name: (dims, np.asarray(value)) for name, (dims, value) in run.info.items()},
+        **{name: ([f"{name}_{k}" for k in range(a.ndim)], np.asarray(a)) for name, a in arrays.items()},
+    }
+    optional = {"weights": ("token",), "labels": ("time", "token"), "log_ts": ("time",)}
+    variables |= {k: (dims, np.asarray(getattr(run, k))) for k, dims in optional.items() if getattr(run, k) is not None}
+    header = {
+        "format": FORMAT,
+        "clock": run.clock,
+        "result": run.result.name,
+        "stats": {k: np.asarray(v).item() for k, v in run.stats.items()},
+        "model": model,
+        "events": run.events,
+        "info": {name: list(dims) for name, (dims, _) in run.info.items()},
+        "provenance": run.provenance,
+    }
+    dataset = xr.Dataset(variables, coords={"time": np.asarray(run.ts)}, attrs={ATTRIBUTE: json.dumps(header)})
+    dataset["time"].attrs["long_name"] = f"time ({run.clock})"
+    return dataset
+
+
+def save(run: Run, path: str | PathLike) -> None:
+    """Write a run, whole or not at all."""
+    write_atomically(path, bytes(to_dataset(run).to_netcdf(engine="h5netcdf")))
+
+
+def load(path: str | PathLike) -> Run:
+    """Read a run that `Run.save` wrote; its model is rebuilt, unless it held a Python function."""
+    dataset, header = read(path)
+    try:
+        values = {name: jnp.asarray(dataset[name].values) for name in map(str, dataset.variables)}
+        if values["x"].dtype != dataset["x"].dtype:
+            _warn_of_precision(path, str(dataset["x"].dtype))
+        model = decode(header["model"], values)
+        return Run(
+            ts=values["time"],
+            xs=values["x"],
+            weights=values.get("weights"),
+            code=jnp.asarray(Outcome[header["result"]].code),
+            stats=header["stats"],
+            model=model,
+            clock=header["clock"],
+            provenance=Provenance(header["provenance"]),
+            log_ts=values.get("log_ts"),
+            labels=values.get("labels"),
+            events=tuple(header["events"]),
+            info={name: (tuple(dims), values[name]) for name, dims in header["info"].items()},
+        )
+    except AttnflowError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path} is not a complete attnflow run ({error!r}); write it again with run.save.") from error
+
+
+def read(path: str | PathLike) -> tuple[Any, dict[str, Any]]:
+    """The dataset in a file and its JSON header; a missing, truncated or foreign file is told in one sentence."""
+    import xarray as xr
+
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}.") from error
+    try:
+        with xr.open_dataset(io.BytesIO(data), engine="h5netcdf") as opened:
+            dataset = opened.load()
+    except Exception as error:  # h5py raises many kinds on damaged bytes
+        raise FileError(f"{path} is damaged, or not a NetCDF4 file; write it again.") from error
+    if ATTRIBUTE not in dataset.attrs:
+        raise FileError(f"{path} is a NetCDF file, but attnflow did not write it.")
+    header = json.loads(dataset.attrs[ATTRIBUTE])
+    if header.get("format", 0) > FORMAT:
+        raise FileError(f"{path} was written by a newer attnflow (format {header['format']}); upgrade to read it.")
+    return dataset, header
+
+
+def _warn_of_precision(path: str | PathLike, dtype: str) -> None:
+    import warnings
+
+    message = f"{path} holds {dtype} numbers, read here as float32; call attnflow.precision('float64') first."
+    warnings.warn(message, AttnflowWarning, stacklevel=3)

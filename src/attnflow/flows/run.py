@@ -1,0 +1,91 @@
+"""What a flow leaves behind: one result type for every model, so every diagnostic, plot and export works on all."""
+
+import dataclasses
+import functools
+from os import PathLike
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..errors import InputError
+from ..models import AbstractModel
+from ..spaces import is_concrete
+from ._outcome import Outcome
+from ._provenance import Provenance
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info"],
+    meta_fields=["clock", "provenance", "events"],
+)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A trajectory of tokens.
+
+    - `ts (T,)`: the model's own time (`log_ts` instead where it would overflow); `clock` says which time it is.
+    - `xs (T, n, d)`: tokens as rows; `weights (n,)` or `None` (equal), which never change.
+    - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
+    - `info`: named arrays `{name: (dims, array)}`.
+    - `result`: how it ended; `stats`: steps, and compile and run seconds.
+    - `model`, `provenance`: what was run, and by what.
+    """
+
+    ts: Float[Array, " T"]
+    xs: Float[Array, "T n d"]
+    weights: Float[Array, " n"] | None
+    code: Int[Array, ""]
+    stats: dict[str, Any]
+    model: AbstractModel | None
+    clock: str
+    provenance: Provenance
+    log_ts: Float[Array, " T"] | None = None
+    labels: Int[Array, "T n"] | None = None
+    events: tuple[Any, ...] = ()
+    info: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def result(self) -> Outcome:
+        """How the flow ended; `run.result.value` is a sentence."""
+        return list(Outcome)[int(np.max(np.asarray(self.code)))]
+
+    def restart(self, t1: float | None = None, **options: Any) -> "Run":
+        """Go on from the last state to `t1`, with the same solver and tolerances unless `options` say otherwise."""
+        from .simulate import simulate
+
+        if self.model is None:
+            raise InputError("this run carries no model to go on with; pass its last state to simulate yourself.")
+        before = self.provenance["options"]
+        kept = {k: before[k] for k in ("solver", "dt", "rtol", "atol", "max_steps") if before.get(k) is not None}
+        if "solver" in options:  # another solver brings its own step or tolerances
+            kept = {"max_steps": kept["max_steps"]}
+        # Time goes on from the clock of the last state kept, in full precision.
+        arguments = {"t0": float(self.ts[-1]), "t1": t1, "weights": self.weights, **kept, **options}
+        return simulate(self.model, self.xs[-1], **arguments)
+
+    def annotated(self, **facts: Any) -> "Run":
+        """The same run with more facts (a seed, a command line) in its provenance."""
+        return dataclasses.replace(self, provenance=Provenance({**self.provenance, **facts}))
+
+    def to_xarray(self):
+        """The run as an `xarray.Dataset` with named dimensions `time`, `token`, `coordinate`."""
+        from ._storage import to_dataset
+
+        return to_dataset(self)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the run as NetCDF4, whole or not at all; `attnflow.load` reads it back."""
+        from ._storage import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        if self.xs.ndim != 3 or not is_concrete(self.ts):
+            return f"Run(xs={self.xs.shape})"
+        steps, n, d = self.xs.shape
+        return (
+            f"Run({n} tokens in dimension {d}, {steps} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g} "
+            f"({self.clock}), {self.result.name.lower()}, {int(self.stats.get('steps', 0))} steps)"
+        )

@@ -1,0 +1,225 @@
+"""The one verb: integrate a model from given tokens."""
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..errors import InputError, SolveError
+from ..models import AbstractModel, field, jump_times
+from ..pairsums import resolve_kernel
+from ..spaces import check_tokens, check_weights, is_concrete
+from ._compiled import timed_call
+from ._outcome import Outcome
+from ._progress import ProgressBar, progress_bar
+from ._provenance import provenance
+from ._solvers import get_scheme
+from .run import Run
+
+# Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
+TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7)}
+
+
+class _Plan(NamedTuple):
+    """What the compiled program is specialised to, besides shapes."""
+
+    solver: str
+    kernel: str
+    max_steps: int
+    progress: bool
+
+
+def simulate(
+    model: AbstractModel,
+    x0: ArrayLike,
+    *,
+    t0: float = 0.0,
+    t1: float | None = None,
+    ts: ArrayLike | Sequence[float] | None = None,
+    weights: ArrayLike | None = None,
+    solver: str = "tsit5",
+    dt: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    max_steps: int = 100_000,
+    save: int | None = None,
+    kernel: str = "auto",
+    mesh: jax.sharding.Mesh | None = None,
+    key: PRNGKeyArray | None = None,
+    throw: bool = True,
+    progress: bool = False,
+) -> Run:
+    r"""Integrate $\dot x = P_x F(t, x, w)$ from the tokens `x0` at `t0`.
+
+    **Arguments:**
+
+    - `model`: for example `SelfAttention(beta=9.0)`.
+    - `x0`: tokens `(n, d)`; their dtype is the precision of the solve.
+    - `t1`, `save`: final time, and how many equispaced times to keep (default 201, both ends included; `save=1` keeps
+      the end alone). Or `ts`, the increasing times to keep; the last one is then the final time unless `t1` is given.
+    - `weights`: `(n,)`, summing to one; `None` means equal.
+    - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
+      float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`).
+    - `kernel`: the engine of the pair sums, resolved here once. `mesh`: a device mesh with one axis to share the
+      tokens over. `key`: for random models.
+    - `throw=False` returns an unfinished run, with `run.result` saying why, instead of raising; rows of `run.xs` past
+      the last time reached are NaN.
+    - `progress`: a bar on standard error.
+
+    **Returns:** a `Run`. Works under `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
+    """
+    x0 = check_tokens(x0, model.space)
+    w = check_weights(weights, x0.shape[0])
+    w = None if w is None else w.astype(x0.dtype)
+    scheme = get_scheme(solver)
+    start, end, ts = _times(t0, t1, ts, save)
+    options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
+    if mesh is not None:
+        x0, w = _shard(x0, w, mesh)
+    plan = _Plan(solver, resolve_kernel(kernel, *x0.shape[:1], *x0.shape), max_steps, progress)
+    numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
+    with progress_bar(progress):
+        timed = timed_call(_solve, plan, model, x0, w, numbers, key)
+    xs, code, steps = timed.value
+    stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
+    run = Run(
+        ts=numbers["ts"],
+        xs=xs,
+        weights=w,
+        code=code,
+        stats=stats,
+        model=model,
+        clock=model.clock,
+        provenance=provenance(
+            t0=start, t1=end, solver=solver, max_steps=max_steps, kernel=plan.kernel, dtype=str(x0.dtype), **options
+        ),
+    )
+    if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:
+        raise SolveError(f"{run.result.value} (solver {solver}, {int(steps['steps'])} steps)")
+    return run
+
+
+def _solve(
+    plan: _Plan,
+    model: AbstractModel,
+    x0: Float[Array, "n d"],
+    w: Float[Array, " n"] | None,
+    numbers: dict[str, Array],
+    key: PRNGKeyArray | None,
+) -> tuple[Float[Array, "T n d"], Array, dict[str, Array]]:
+    """The compiled program: saved states, the outcome's code, and counts of steps."""
+    scheme = get_scheme(plan.solver)
+    velocity = functools.partial(field, model) if not scheme.steps_with_force else model.force
+
+    def right_hand_side(t, x, _):
+        return velocity(t, x, w, key=key, kernel=plan.kernel)
+
+    t0, t1 = numbers["t0"], numbers["t1"]
+    if scheme.adaptive:
+        # Below a few units of round-off in t the solve cannot advance: say so instead of trying for ever.
+        smallest = 4 * jnp.finfo(x0.dtype).eps * jnp.maximum(jnp.abs(t0), jnp.abs(t1))
+        controller = diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"], dtmin=smallest)
+        jumps = jump_times(model)
+        if jumps is not None:
+            controller = diffrax.ClipStepSizeController(controller, jump_ts=jumps.astype(x0.dtype))
+        dt0 = None
+    else:
+        controller, dt0 = diffrax.ConstantStepSize(), numbers["dt"]
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(right_hand_side),
+        scheme.make(model.space),
+        t0,
+        t1,
+        dt0,
+        x0,
+        saveat=diffrax.SaveAt(ts=numbers["ts"], fn=lambda t, x, _: model.space.nearest(x)),
+        stepsize_controller=controller,
+        max_steps=plan.max_steps,
+        throw=False,
+        progress_meter=ProgressBar() if plan.progress else diffrax.NoProgressMeter(),
+    )
+    xs: Any = solution.ys
+    stats: Any = solution.stats
+    reached = jnp.isfinite(xs).all(axis=(1, 2))  # diffrax fills what it did not reach with infinities
+    xs = jnp.where(reached[:, None, None], xs, jnp.nan)
+    counts = {
+        "steps": stats["num_steps"],
+        "accepted": stats["num_accepted_steps"],
+        "rejected": stats["num_rejected_steps"],
+    }
+    return xs, _outcome(solution.result, reached.all()), counts
+
+
+def _outcome(result: Any, finite: Array) -> Array:
+    ended = diffrax.RESULTS
+    code = jnp.asarray(Outcome.FAILED.code)
+    code = jnp.where(result == ended.dt_min_reached, Outcome.STALLED.code, code)
+    code = jnp.where(result == ended.max_steps_reached, Outcome.MAX_STEPS.code, code)
+    code = jnp.where((result == ended.successful) & ~finite, Outcome.NOT_FINITE.code, code)
+    return jnp.where((result == ended.successful) & finite, Outcome.SUCCESSFUL.code, code)
+
+
+def _times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
+    """Initial time, final time and times to keep, checked."""
+    if ts is not None and save is not None:
+        raise InputError("give the times to keep as ts, or their number as save, not both.")
+    if ts is None and t1 is None:
+        raise InputError("the final time is missing; give t1, or the times to keep as ts.")
+    if save is not None and save < 1:
+        raise InputError(f"save = {save} keeps nothing; keep at least one time.")
+    if not is_concrete(t0, t1, ts):
+        t1 = jnp.asarray(ts)[-1] if t1 is None else t1
+        return t0, t1, _equispaced(t0, t1, save, jnp) if ts is None else ts
+    if ts is not None:
+        ts = np.asarray(ts, np.float64)
+        if ts.ndim != 1 or ts.size == 0 or not np.isfinite(ts).all() or (np.diff(ts) <= 0).any():
+            raise InputError("ts must be a list of finite, increasing times.")
+        t1 = float(ts[-1]) if t1 is None else t1
+    if not (math.isfinite(t0) and math.isfinite(t1)) or t1 <= t0:
+        raise InputError(f"the flow runs from t0 = {t0:g} to t1 = {t1:g}; take finite times with t1 > t0.")
+    ts = _equispaced(t0, t1, save, np) if ts is None else ts
+    if ts[0] < t0 or ts[-1] > t1:
+        raise InputError(f"ts spans [{ts[0]:g}, {ts[-1]:g}], which leaves [t0, t1] = [{t0:g}, {t1:g}].")
+    return float(t0), float(t1), ts
+
+
+def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
+    return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
+
+
+def _options(
+    adaptive: bool, solver: str, dt: Any, rtol: Any, atol: Any, max_steps: int, span: Any, dtype: str
+) -> dict[str, Any]:
+    """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
+    if adaptive:
+        if dt is not None:
+            raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, euler, euler-retract.")
+        rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES[dtype], strict=True))
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if is_concrete(value) and not 0 < value < 1:
+                raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
+        return {"rtol": rtol, "atol": atol}
+    if rtol is not None or atol is not None:
+        raise InputError(f"solver {solver!r} has a fixed step; drop rtol and atol, or take tsit5 or dopri8.")
+    if dt is None or (is_concrete(dt) and not (math.isfinite(dt) and dt > 0)):
+        raise InputError(f"solver {solver!r} needs a positive step; got dt = {dt}, give for example dt=0.1.")
+    if is_concrete(dt, span) and span / dt > max_steps:
+        raise InputError(f"{span / dt:.0f} steps of dt = {dt:g} exceed max_steps = {max_steps}; raise max_steps.")
+    return {"dt": dt}
+
+
+def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:
+    """Share the tokens over the devices of a one-axis mesh."""
+    if len(mesh.axis_names) != 1 or x0.shape[0] % mesh.size:
+        raise InputError(
+            f"a mesh with axes {mesh.axis_names} of {mesh.size} devices cannot share {x0.shape[0]} tokens evenly; "
+            "take a one-axis mesh whose size divides the number of tokens."
+        )
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(mesh.axis_names[0]))
+    return jax.device_put(x0, rows), None if w is None else jax.device_put(w, rows)

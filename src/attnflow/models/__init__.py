@@ -1,0 +1,10 @@
+"""Dynamical systems of tokens: a model is data plus a force."""
+
+from ._model import AbstractModel as AbstractModel
+from ._model import field as field
+from .flow import Flow as Flow
+from .schedules import AbstractSchedule as AbstractSchedule
+from .schedules import Piecewise as Piecewise
+from .schedules import at_time as at_time
+from .schedules import jump_times as jump_times
+from .self_attention import SelfAttention as SelfAttention

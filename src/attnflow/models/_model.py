@@ -1,0 +1,45 @@
+r"""The contract of a dynamical system of tokens: data plus a force.
+
+$$ \dot x_i = P_{x_i}\, F_i(t, x, w), $$
+
+where $F$ is `force`, unprojected, and $P$ the tangent projection of the model's space. A model knows no solver.
+"""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..spaces import AbstractSpace
+
+
+class AbstractModel(eqx.Module):
+    """A system of `n` tokens in a space; `clock` says which time it runs in, and is kept with every stored time."""
+
+    space: eqx.AbstractVar[AbstractSpace]
+    clock: eqx.AbstractVar[str]
+
+    @abc.abstractmethod
+    def force(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        w: Float[Array, " n"] | None,
+        *,
+        key: PRNGKeyArray | None = None,
+        kernel: str = "auto",
+    ) -> Float[Array, "n d"]: ...
+
+
+def field(
+    model: AbstractModel,
+    t: ArrayLike,
+    x: Float[Array, "n d"],
+    w: Float[Array, " n"] | None = None,
+    *,
+    key: PRNGKeyArray | None = None,
+    kernel: str = "auto",
+) -> Float[Array, "n d"]:
+    """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space."""
+    x = model.space.nearest(x)
+    return model.space.project(x, model.force(t, x, w, key=key, kernel=kernel))

@@ -1,0 +1,39 @@
+"""A user's own field, with everything the library's models get: solvers, runs, diagnostics, plots."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..spaces import AbstractSpace, Euclidean
+from ._model import AbstractModel
+
+
+class Flow(AbstractModel):
+    r"""$\dot x = P_x f(t, x, w)$ for a function `fn(t, x, w) -> (n, d)`, `w` the weights or `None`.
+
+    >>> import jax.numpy as jnp, attnflow as af
+    >>> run = af.simulate(af.Flow(lambda t, x, w: -x, af.Euclidean()), jnp.ones((1, 2)), t1=1.0)
+    >>> bool(abs(run.xs[-1, 0, 0] - jnp.exp(-1.0)) < 1e-4)
+    True
+    """
+
+    fn: Callable[..., Array]
+    space: AbstractSpace
+    clock: str = eqx.field(static=True)
+
+    def __init__(self, fn: Callable[..., Array], space: AbstractSpace | None = None, clock: str = "t"):
+        self.fn = fn
+        self.space = Euclidean() if space is None else space
+        self.clock = clock
+
+    def force(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        w: Float[Array, " n"] | None,
+        *,
+        key: PRNGKeyArray | None = None,
+        kernel: str = "auto",
+    ) -> Float[Array, "n d"]:
+        return self.fn(t, x, w)

@@ -1,0 +1,76 @@
+r"""Tokens that move by attention to one another: the basic model of the theory."""
+
+from typing import Any
+
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..attention import AbstractAttention, Softmax
+from ..errors import InputError
+from ..pairsums import AbstractPairs, Full
+from ..registry import Entry
+from ..spaces import AbstractSpace, Sphere
+from ._model import AbstractModel
+from .schedules import at_time, jump_times
+
+
+class SelfAttention(AbstractModel):
+    r"""$$ \dot x_i = P_{x_i}\,\Gamma_{\mu}(x_i), \qquad \mu = \sum_j w_j \delta_{x_j}. $$
+
+    `SelfAttention(beta=9.0)` is shorthand for `SelfAttention(Softmax(beta=9.0), space=Sphere())`.
+
+    **Arguments:** `attention`, the map $\Gamma$; `space`, which gives the projection $P$; `pairs`, who sees whom.
+    """
+
+    attention: AbstractAttention
+    space: AbstractSpace
+    pairs: AbstractPairs
+
+    def __init__(
+        self,
+        attention: AbstractAttention | None = None,
+        space: AbstractSpace | None = None,
+        pairs: AbstractPairs | None = None,
+        *,
+        beta: Any = None,
+    ):
+        if (attention is None) == (beta is None):
+            raise InputError("give an attention map, or beta for softmax attention: SelfAttention(beta=1.0).")
+        self.attention = Softmax(beta=beta) if attention is None else attention
+        self.space = Sphere() if space is None else space
+        self.pairs = Full() if pairs is None else pairs
+
+    @property
+    def clock(self) -> str:
+        return self.attention.clock
+
+    def force(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        w: Float[Array, " n"] | None,
+        *,
+        key: PRNGKeyArray | None = None,
+        kernel: str = "auto",
+    ) -> Float[Array, "n d"]:
+        return at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel)
+
+    def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
+        """The scale of this model's declared energy; a model without one is refused in a sentence."""
+        choose = getattr(self.attention, "energy_scale", None)
+        if choose is None:
+            raise InputError(f"{type(self.attention).__name__} attention declares no energy.")
+        if not isinstance(self.pairs, Full) or self.pairs.skip is not None or self.pairs.normalized:
+            raise InputError("this model has no energy: the force is a gradient only if every token sees all.")
+        if jump_times(self.attention) is not None:
+            raise InputError("this model has no energy: its parameters change with time.")
+        return choose(scale, x, on_sphere=isinstance(self.space, Sphere))
+
+
+ENTRY = Entry(
+    kind="model",
+    name="self-attention",
+    factory=SelfAttention,
+    summary="tokens that attend to one another, on the sphere or in R^d",
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    papers=("perspective",),
+)

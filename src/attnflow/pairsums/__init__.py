@@ -1,0 +1,16 @@
+"""Sums over pairs of tokens: the one contract and its engines. Knows no model."""
+
+from ._api import pair_sums as pair_sums
+from ._api import pair_weights as pair_weights
+from ._api import resolve_kernel as resolve_kernel
+from ._pairs import AbstractPairs as AbstractPairs
+from ._pairs import Causal as Causal
+from ._pairs import Full as Full
+from ._pairs import Transposed as Transposed
+from ._reductions import AbstractReduction as AbstractReduction
+from ._reductions import Hardmax as Hardmax
+from ._reductions import Pointwise as Pointwise
+from ._scores import AbstractScore as AbstractScore
+from ._scores import Inner as Inner
+from ._scores import Projected as Projected
+from ._scores import SquaredDistance as SquaredDistance

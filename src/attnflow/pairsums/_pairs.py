@@ -1,0 +1,147 @@
+r"""Which pairs of tokens see each other, and with what positional weight.
+
+A `pairs` object is data owned by a model, never by an attention map, so that one mask serves every map. For the tile
+of queries `i` against keys `j` of an `n`-by-`m` problem it gives
+
+- `logit(i, j, n, m)`: $b_{ij}$, added to the score *inside* the reduction, and
+- `log_weight(i, j, n, m)`: $\ell_{ij}$, whose exponential multiplies *outside* it ($-\infty$ leaves the pair out),
+
+each `(len(i), len(j))`, or `None` where it is zero everywhere. With `normalized`, the outside weights of each query
+are divided by their sum.
+"""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from ..errors import InputError
+
+
+class AbstractPairs(eqx.Module):
+    """The contract of a pairs object; see the module's docstring."""
+
+    normalized: eqx.AbstractVar[bool]
+
+    @abc.abstractmethod
+    def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None: ...
+
+    @abc.abstractmethod
+    def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None: ...
+
+    @property
+    def T(self) -> "AbstractPairs":
+        """The same pairs with queries and keys exchanged."""
+        return Transposed(self)
+
+
+class Full(AbstractPairs):
+    """Every query sees every key; `skip` leaves out pairs of equal label.
+
+    `skip` is one array of integer labels for both sides (`jnp.arange(n)` removes the self term), or a pair
+    `(labels of queries, labels of keys)`.
+    """
+
+    skip: tuple[Int[Array, " n"], Int[Array, " m"]] | None
+    normalized: bool = eqx.field(static=True)
+
+    def __init__(self, skip: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, normalized: bool = False):
+        if skip is None:
+            self.skip = None
+        elif isinstance(skip, tuple):
+            self.skip = (jnp.asarray(skip[0]), jnp.asarray(skip[1]))
+        else:
+            self.skip = (jnp.asarray(skip), jnp.asarray(skip))
+        self.normalized = normalized
+
+    def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> None:
+        return None
+
+    def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
+        if self.skip is None:
+            return None
+        queries, keys = self.skip
+        if queries.shape != (n,) or keys.shape != (m,):
+            raise InputError(
+                f"skip has {queries.shape[0]} query and {keys.shape[0]} key labels for {n} queries and {m} keys; "
+                "give one label per token."
+            )
+        return jnp.where(queries[i][:, None] == keys[j][None, :], -jnp.inf, 0.0)
+
+
+class Causal(AbstractPairs):
+    r"""Query at position $p$ sees keys $j \le p$ (`strict`: $j < p$), with an ALiBi slope $\lambda$ per token.
+
+    - Softmax-like maps (`normalized=False`): $-\lambda (p - j)$ is added to the logit.
+    - `normalized=True`: $e^{-\lambda (p - j)}$ multiplies outside, and these weights (with the tokens' own) sum to one
+      in each row, while the content stays unnormalised.
+
+    Query `i` of `n` stands at position `i + m - n` (the queries are the last tokens) unless `at` gives positions.
+    """
+
+    strict: bool = eqx.field(static=True)
+    slope: Float[Array, ""] | None
+    normalized: bool = eqx.field(static=True)
+    at: Int[Array, " n"] | None
+
+    def __init__(
+        self,
+        strict: bool = False,
+        slope: ArrayLike | None = None,
+        normalized: bool = False,
+        at: ArrayLike | None = None,
+    ):
+        self.strict = strict
+        self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
+        self.normalized = normalized
+        self.at = None if at is None else jnp.asarray(at)
+
+    def _lag(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Int[Array, "a b"]:
+        position = i + (m - n) if self.at is None else self.at[i]
+        return position[:, None] - j[None, :]
+
+    def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
+        return None if self.normalized else self._alibi(i, j, n, m)
+
+    def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"]:
+        lag = self._lag(i, j, n, m)
+        seen = lag > 0 if self.strict else lag >= 0
+        alibi = self._alibi(i, j, n, m) if self.normalized else None
+        return jnp.where(seen, 0.0 if alibi is None else alibi, -jnp.inf)
+
+    def _alibi(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
+        if self.slope is None:
+            return None
+        # Only lags that are seen matter; clipping keeps an unseen pair's bias from overflowing.
+        return -self.slope * jnp.maximum(self._lag(i, j, n, m), 0).astype(self.slope.dtype)
+
+
+class Transposed(AbstractPairs):
+    """The pairs of a transposed sum: what queries give, keys now give."""
+
+    pairs: AbstractPairs
+
+    def __init__(self, pairs: AbstractPairs):
+        self.pairs = pairs
+
+    @property
+    def normalized(self) -> bool:
+        if self.pairs.normalized:
+            raise InputError(
+                "positional weights normalised per query have no transpose of their own; "
+                "transpose Causal(..., normalized=False) and put minus the rows' log mass into log_w."
+            )
+        return False
+
+    def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
+        b = self.pairs.logit(j, i, m, n)
+        return None if b is None else b.T
+
+    def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
+        lw = self.pairs.log_weight(j, i, m, n)
+        return None if lw is None else lw.T
+
+    @property
+    def T(self) -> AbstractPairs:
+        return self.pairs

@@ -1,0 +1,137 @@
+r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}}\,\phi(s_{ij})\,v_j$, with $\omega$ the log weights.
+
+A reduction works tile by tile, relative to a running row maximum `top`, so that an engine may cut the keys as it
+likes: `top` of a tile, additive `sums` of a tile given `top`, `rescale` of old sums to a new `top`, `finish`.
+`Hardmax` cannot rescale a set of ties and asks for two passes. A row without keys ends as `(0, -inf)`, and its gradient
+is zero, because every division and logarithm is guarded before it is taken.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+
+Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times value, sum of weight
+
+
+class AbstractReduction(eqx.Module):
+    """The contract of a reduction; see the module's docstring."""
+
+    two_passes: ClassVar[bool]
+
+    @abc.abstractmethod
+    def top(self, logits: Float[Array, "n m"], log_w: Float[Array, "*n m"] | None) -> Float[Array, " n"]: ...
+
+    @abc.abstractmethod
+    def weights(
+        self, logits: Float[Array, "n m"], log_w: Float[Array, "*n m"] | None, top: Float[Array, " n"]
+    ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
+        """What multiplies the values, and what is summed for the mass, both relative to `top`."""
+
+    @abc.abstractmethod
+    def finish(self, top: Float[Array, " n"], sums: Sums) -> Sums:
+        """`(num, log_z)` of the contract from the sums over all keys."""
+
+    @abc.abstractmethod
+    def scaled(self, num: Float[Array, "n p"], log_z: Float[Array, " n"], log_c: Float[Array, "*n"]) -> Sums:
+        """The result when every outside weight is multiplied by `exp(log_c)`."""
+
+
+class Exponential(AbstractReduction):
+    r"""$\phi = \exp$: `(sum / Z, log Z)`, shifted by the row maximum, so nothing overflows."""
+
+    two_passes: ClassVar[bool] = False
+
+    def top(self, logits, log_w):
+        return _finite_max(logits if log_w is None else logits + log_w)
+
+    def weights(self, logits, log_w, top):
+        e = jnp.exp((logits if log_w is None else logits + log_w) - top[:, None])
+        return e, e
+
+    def finish(self, top, sums):
+        return _mean(top, sums)
+
+    def scaled(self, num, log_z, log_c):
+        return num, log_z + log_c
+
+
+class Pointwise(AbstractReduction):
+    r"""Any function $\phi$ of the score: `(sum, log of the outside mass)`."""
+
+    two_passes: ClassVar[bool] = False
+    phi: Callable[[Array], Array]
+
+    def __init__(self, phi: Callable[[Array], Array]):
+        self.phi = phi
+
+    def top(self, logits, log_w):
+        return jnp.zeros_like(logits[:, 0]) if log_w is None else _finite_max(jnp.broadcast_to(log_w, logits.shape))
+
+    def weights(self, logits, log_w, top):
+        e = jnp.ones_like(logits) if log_w is None else jnp.exp(log_w - top[:, None])
+        # A pair left out must stay out even where phi overflows: 0 times infinity is not zero.
+        return jnp.where(e > 0, e * self.phi(jnp.where(e > 0, logits, 0)), 0), e
+
+    def finish(self, top, sums):
+        return jnp.exp(top)[:, None] * sums[0], _mean(top, sums)[1]
+
+    def scaled(self, num, log_z, log_c):
+        return num * jnp.exp(log_c)[..., None], log_z + log_c
+
+
+class Hardmax(AbstractReduction):
+    """The best keys alone: `(weighted mean of the tied keys, log tied mass)`.
+
+    Keys tie when their score is within `tol`, an absolute number, of the row's best among the keys with weight.
+    """
+
+    two_passes: ClassVar[bool] = True
+    tol: Float[Array, ""]
+
+    def __init__(self, tol: ArrayLike = 0.0):
+        self.tol = jnp.asarray(tol)
+
+    def top(self, logits, log_w):
+        return _finite_max(logits if log_w is None else jnp.where(log_w > -jnp.inf, logits, -jnp.inf))
+
+    def weights(self, logits, log_w, top):
+        tied = logits >= (top - self.tol.astype(top.dtype))[:, None]
+        e = jnp.where(tied, 1 if log_w is None else jnp.exp(log_w), 0).astype(logits.dtype)
+        return e, e
+
+    def finish(self, top, sums):
+        return _mean(jnp.zeros_like(top), sums)
+
+    def scaled(self, num, log_z, log_c):
+        return num, log_z + log_c
+
+
+def as_reduction(reduce: str | AbstractReduction | Callable[[Array], Array]) -> AbstractReduction:
+    """`"exp"`, `"softmax"` (the same sums: they differ in what the caller does with `log_z`), or a function."""
+    if isinstance(reduce, AbstractReduction):
+        return reduce
+    if isinstance(reduce, str) and reduce in ("exp", "softmax"):
+        return Exponential()
+    if callable(reduce):
+        return Pointwise(reduce)
+    raise InputError(f"reduce = {reduce!r} is unknown; give 'softmax', 'exp', Hardmax(tol) or a function of the score.")
+
+
+def _finite_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
+    top = jax.lax.stop_gradient(jnp.max(a, axis=1))
+    return jnp.where(top == -jnp.inf, 0, top)  # a row without keys: exp(-inf - 0) = 0
+
+
+def _mean(top: Float[Array, " n"], sums: Sums) -> Sums:
+    num, z = sums
+    some = z > 0
+    safe = jnp.where(some, z, 1)
+    mean = jnp.where(some[:, None], num / safe[:, None], 0)
+    return mean, jnp.where(some, jnp.log(safe) + top, -jnp.inf)

@@ -1,0 +1,147 @@
+r"""How much query $x_i$ and key $y_j$ have to say to each other: the score $s_{ij}$, before any reduction.
+
+Every score is, up to biases, an inner product of projected tokens,
+
+$$ s_{ij} = \langle q_i, k_j\rangle + a_i + c_j, $$
+
+and `project` gives `(q, k, a, c)`. An engine projects once, cuts `q, a` and `k, c` into tiles, and asks `logits` for
+the scores of a tile; so a score never sees how the sum is organised.
+"""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+
+class Projected(NamedTuple):
+    """Queries, keys, and what is added per query and per key (`None`: nothing)."""
+
+    queries: Float[Array, "n k"]
+    keys: Float[Array, "m k"]
+    query_bias: Float[Array, " n"] | None = None
+    key_bias: Float[Array, " m"] | None = None
+
+
+class AbstractScore(eqx.Module):
+    """The contract of a score: project, score a tile, transpose; isotropic if it depends on `<x, y>` alone."""
+
+    @abc.abstractmethod
+    def project(self, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Projected: ...
+
+    @property
+    @abc.abstractmethod
+    def T(self) -> "AbstractScore":
+        """The score with the roles of query and key exchanged: `score.T(y, x) = score(x, y)` transposed."""
+
+    @property
+    @abc.abstractmethod
+    def isotropic(self) -> bool: ...
+
+    @abc.abstractmethod
+    def logits(self, tile: Projected) -> Float[Array, "n m"]:
+        """Scores of a tile of projected queries against a tile of projected keys."""
+
+
+def inner_logits(tile: Projected) -> Float[Array, "n m"]:
+    """`<q_i, k_j> + a_i + c_j` for a tile."""
+    s = tile.queries @ tile.keys.T
+    if tile.query_bias is not None:
+        s = s + tile.query_bias[:, None]
+    if tile.key_bias is not None:
+        s = s + tile.key_bias[None, :]
+    return s
+
+
+class Inner(AbstractScore):
+    r"""$s_{ij} = \beta\, x_i^\top B\, y_j$; `B=None` is the identity, and `Q, K` stand for $B = Q^\top K$."""
+
+    beta: Float[Array, ""]
+    B: Float[Array, "d e"] | None
+    Q: Float[Array, "k d"] | None
+    K: Float[Array, "k e"] | None
+
+    def __init__(
+        self,
+        beta: ArrayLike,
+        B: Float[ArrayLike, "d e"] | None = None,
+        *,
+        Q: Float[ArrayLike, "k d"] | None = None,
+        K: Float[ArrayLike, "k e"] | None = None,
+    ):
+        self.beta = jnp.asarray(beta)
+        self.B = None if B is None else jnp.asarray(B)
+        self.Q = None if Q is None else jnp.asarray(Q)
+        self.K = None if K is None else jnp.asarray(K)
+
+    def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
+        queries, keys = x, y
+        if self.B is not None:
+            queries = queries @ self.B.astype(x.dtype)
+        if self.Q is not None:
+            queries = queries @ self.Q.astype(x.dtype).T
+        if self.K is not None:
+            keys = keys @ self.K.astype(y.dtype).T
+        return Projected(self.beta.astype(x.dtype) * queries, keys)
+
+    @property
+    def T(self) -> "Inner":
+        return Inner(self.beta, None if self.B is None else self.B.T, Q=self.K, K=self.Q)
+
+    @property
+    def isotropic(self) -> bool:
+        return self.B is None and self.Q is None and self.K is None
+
+    def logits(self, tile: Projected) -> Float[Array, "n m"]:
+        return inner_logits(tile)
+
+
+class SquaredDistance(AbstractScore):
+    r"""$s_{ij} = -g\,|Q x_i - K y_j|^2$; `Q`, `K` `None` are the identity.
+
+    By default the square is expanded into an inner product and biases, which is fast and loses digits when the two
+    points are close compared with their norms. `by_difference=True` never expands: long times need it.
+    """
+
+    g: Float[Array, ""]
+    Q: Float[Array, "k d"] | None
+    K: Float[Array, "k e"] | None
+    by_difference: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        g: ArrayLike,
+        Q: Float[ArrayLike, "k d"] | None = None,
+        K: Float[ArrayLike, "k e"] | None = None,
+        by_difference: bool = False,
+    ):
+        self.g = jnp.asarray(g)
+        self.Q = None if Q is None else jnp.asarray(Q)
+        self.K = None if K is None else jnp.asarray(K)
+        self.by_difference = by_difference
+
+    def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
+        u = x if self.Q is None else x @ self.Q.astype(x.dtype).T
+        v = y if self.K is None else y @ self.K.astype(y.dtype).T
+        g = self.g.astype(x.dtype)
+        if self.by_difference:
+            root = jnp.sqrt(g)
+            return Projected(root * u, root * v)
+        return Projected(2 * g * u, v, -g * jnp.sum(u * u, axis=-1), -g * jnp.sum(v * v, axis=-1))
+
+    @property
+    def T(self) -> "SquaredDistance":
+        return SquaredDistance(self.g, self.K, self.Q, self.by_difference)
+
+    @property
+    def isotropic(self) -> bool:
+        # A function of |x - y| alone; on the sphere that is a function of <x, y>.
+        return self.Q is None and self.K is None
+
+    def logits(self, tile: Projected) -> Float[Array, "n m"]:
+        if not self.by_difference:
+            return inner_logits(tile)
+        difference = tile.queries[:, None, :] - tile.keys[None, :, :]
+        return -jnp.sum(difference * difference, axis=-1)

@@ -1,0 +1,75 @@
+"""What a picture needs of a run, as NumPy arrays."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+Camera = tuple[float | int, float | int]
+"""Elevation and azimuth in degrees."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Tokens `xs (T, n, d)` at times `ts (T,)` with weights `(n,)`, the name of their space, and the time's label."""
+
+    ts: np.ndarray
+    xs: np.ndarray
+    weights: np.ndarray
+    space: str
+    time_label: str
+
+    @property
+    def n(self) -> int:
+        return self.xs.shape[1]
+
+    @property
+    def d(self) -> int:
+        return self.xs.shape[2]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Marker areas: proportional to the weights, smaller when there are many tokens, never invisible."""
+        area = np.clip(2000 / self.n, 6, 32)
+        return np.maximum(area * self.n * self.weights, 2.0)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Widths of the white rings around the discs, thin around small ones, so that stacked tokens stay readable."""
+        return np.clip(np.sqrt(self.sizes) / 11, 0.15, 0.5)
+
+    def caption(self, at: int, where: str = "") -> str:
+        """`64 tokens on the sphere, t = 30`."""
+        return f"{self.n} token{'s' if self.n > 1 else ''}{where}, $t = {self.ts[at]:.4g}$"
+
+
+def read(run: Any) -> Frames:
+    """The frames of a run."""
+    xs = np.asarray(run.xs, dtype=float)
+    ts, label = times(run)
+    if xs.ndim != 3 or ts.shape != xs.shape[:1] or 0 in xs.shape:
+        raise InputError(f"a run has xs (T, n, d) at ts (T,), and this one has {xs.shape} at {ts.shape}.")
+    weights = getattr(run, "weights", None)
+    weights = np.full(xs.shape[1], 1 / xs.shape[1]) if weights is None else np.asarray(weights, dtype=float)
+    space = getattr(getattr(run.model, "space", None), "name", "euclidean")
+    return Frames(ts, xs, weights, space, label)
+
+
+def times(run: Any) -> tuple[np.ndarray, str]:
+    """Saved times and the label of their axis; logarithms where the times themselves overflow."""
+    clock = getattr(run, "clock", None)
+    unit = f" ({clock})" if clock else ""
+    ts = getattr(run, "ts", None)
+    if ts is None:
+        return np.asarray(run.log_ts, dtype=float), rf"logarithm of time $\log\,t${unit}"
+    return np.asarray(ts, dtype=float), "layer" if clock == "layers" else f"time $t${unit}"
+
+
+def index(at: int, frames: Frames) -> int:
+    """`at` as an index from the beginning, refused when there is no such saved time."""
+    count = len(frames.ts)
+    if not -count <= at < count:
+        raise InputError(f"at = {at} is none of the {count} saved times; give an index from {-count} to {count - 1}.")
+    return at % count

@@ -1,0 +1,56 @@
+"""Views of one and two dimensions: a line over time, the circle, the plane."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Circle
+
+from ._data import Frames
+from ._marks import START, TOKEN, limits, segments, shades, time_bar, trail_width
+from ._style import FAINT, INK, PALETTE
+
+_INNER = 0.3  # radius at which the trails of the circle begin
+
+
+def line(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None:
+    """x_i(t) against t; the tokens stand at the chosen time."""
+    x = frames.xs[:, :, 0]
+    if trails:
+        ax.plot(frames.ts[: at + 1], x[: at + 1], color=PALETTE["blue"], lw=trail_width(frames.n), alpha=0.6)
+    now = np.full(frames.n, frames.ts[at])
+    ax.scatter(now, x[at], s=frames.sizes, linewidth=frames.edges, zorder=3, clip_on=False, **TOKEN)
+    if frames.ts[-1] > frames.ts[0]:
+        ax.set_xlim(frames.ts[0], frames.ts[-1])
+    ax.set_ylim(*limits(x))
+    ax.set(xlabel=frames.time_label, ylabel="token $x_i(t)$", title=frames.caption(at))
+    ax.grid(axis="y")
+
+
+def circle(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None:
+    """Tokens on the unit circle; inside, each trail runs outwards from the initial time to the chosen one."""
+    ax.add_patch(Circle((0, 0), 1, fill=False, ec=INK, lw=1))
+    if trails and at > 0:
+        elapsed = (frames.ts[: at + 1] - frames.ts[0]) / (frames.ts[at] - frames.ts[0])
+        radius = _INNER + (1 - _INNER) * elapsed
+        ax.add_patch(Circle((0, 0), _INNER, fill=False, ec=FAINT, lw=0.8, ls=(0, (3, 3))))
+        ax.text(0, 0, f"$t = {frames.ts[0]:.4g}$", ha="center", va="center", fontsize=9, color="#6B7580")
+        paths = frames.xs[: at + 1] * radius[:, None, None]
+        ax.add_collection(LineCollection(list(segments(paths)), colors=shades(frames, at), lw=trail_width(frames.n)))
+    ax.scatter(*frames.xs[at].T, s=frames.sizes, linewidth=frames.edges, zorder=3, **TOKEN)
+    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    inside = " (inside: time runs outwards)" if trails else ""
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", title=frames.caption(at) + inside)
+
+
+def plane(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None:
+    """Tokens in the plane, with both axes on one scale."""
+    if trails and at > 0:
+        pieces = list(segments(frames.xs[: at + 1]))
+        ax.add_collection(LineCollection(pieces, colors=shades(frames, at), lw=trail_width(frames.n)))
+        ax.scatter(*frames.xs[0].T, zorder=2, **START)
+    if trails:
+        time_bar(ax, frames)
+    ax.scatter(*frames.xs[at].T, s=frames.sizes, linewidth=frames.edges, zorder=3, **TOKEN)
+    ax.set(xlim=limits(frames.xs[..., 0]), ylim=limits(frames.xs[..., 1]), aspect="equal")
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", title=frames.caption(at))
+    ax.grid()

@@ -1,0 +1,110 @@
+r"""The unit sphere of R^3, drawn by hand in orthographic projection.
+
+Matplotlib's own axes in space cannot hide a line behind a surface. Here each piece of a trail and each token knows its
+depth along the line of sight, so that what is behind the sphere is drawn faintly, below the shaded disc, and what is
+in front crisply above it.
+"""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Circle
+
+from ..errors import InputError
+from ._data import Camera, Frames
+from ._marks import START, TOKEN, segments, shades, time_bar, trail_width
+from ._style import INK
+
+_PALE = 0.7  # how far what is behind fades into the ball
+
+
+def sphere(ax: Axes, frames: Frames, at: int, trails: bool, camera: Camera | None = None) -> None:
+    """Tokens and trails on S^2."""
+    if hasattr(ax, "get_zlim"):
+        raise InputError("the sphere is drawn on plain axes; give ax without projection='3d'.")
+    eye = _eye(*(camera or _facing(frames)))
+    _globe(ax, eye)
+    if trails and at > 0:
+        pieces = segments(frames.xs[: at + 1]) @ eye.T
+        _by_depth(ax, pieces, shades(frames, at), trail_width(frames.n))
+        _scatter(ax, frames.xs[0] @ eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
+    if trails:
+        time_bar(ax, frames)
+    _scatter(ax, frames.xs[at] @ eye.T, frames.sizes, frames.edges, 3, TOKEN)
+    ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
+    ax.set_axis_off()
+    ax.set_title(frames.caption(at, " on the sphere"))
+
+
+def _facing(frames: Frames) -> Camera:
+    """Elevation and azimuth from which most of the tokens' last places are well in front."""
+    cameras = [(up, float(turn)) for up in (20.0, 35.0, 5.0, -15.0, -35.0) for turn in range(-180, 180, 15)]
+    last = np.nan_to_num(frames.xs[-1])
+    seen = [frames.weights @ np.tanh(4 * (last @ _eye(*camera)[2] - 0.2)) for camera in cameras]
+    return cameras[int(np.argmax(np.round(seen, 6)))]
+
+
+def _eye(elevation: float | int, azimuth: float | int) -> np.ndarray:
+    """Rows: the directions to the right, upwards and towards the viewer."""
+    e, a = np.radians([elevation, azimuth])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    return np.stack([right, np.cross(towards, right), towards])
+
+
+def _globe(ax: Axes, eye: np.ndarray) -> None:
+    """A softly lit ball with meridians and parallels, and the three axes where they leave it."""
+    u = np.linspace(-1, 1, 401)
+    right, up = np.meshgrid(u, u)
+    depth = np.sqrt(np.clip(1 - right**2 - up**2, 0, 1))
+    light = np.clip(-0.35 * right + 0.45 * up + 0.82 * depth, 0, 1)
+    grey = 0.84 + 0.15 * light
+    ball = np.stack([grey, grey + 0.004, grey + 0.01, np.where(right**2 + up**2 <= 1, 0.75, 0.0)], axis=-1)
+    rim = Circle((0, 0), 1, fill=False, ec="#9AA5B0", lw=0.9, zorder=1.6)
+    ax.imshow(np.clip(ball, 0, 1), extent=(-1, 1, -1, 1), origin="lower", zorder=1.2, interpolation="bilinear")
+    ax.add_patch(rim)
+
+    t = np.linspace(0, 2 * np.pi, 181)
+    turns = np.radians(np.arange(0, 180, 30))
+    heights = np.radians([-60, -30, 0, 30, 60])
+    meridians = [np.stack([np.cos(t) * np.cos(p), np.cos(t) * np.sin(p), np.sin(t)], 1) for p in turns]
+    parallels = [np.stack([np.cos(h) * np.cos(t), np.cos(h) * np.sin(t), np.sin(h) + 0 * t], 1) for h in heights]
+    lines = segments(np.stack([*meridians, *parallels], axis=1)) @ eye.T
+    _by_depth(ax, lines, np.tile([0.62, 0.66, 0.70, 0.55], (len(lines), 1)), 0.5, above=1.4)
+
+    for k, stub in enumerate(np.eye(3)):
+        ends = np.outer([1.0, 1.09, 1.16], eye @ stub)
+        if ends[0, 2] < 0 and np.linalg.norm(ends[2, :2]) < 1.1:
+            continue  # hidden by the ball
+        ax.plot(*ends[:2, :2].T, color=INK, lw=0.8, zorder=1.7 if ends[0, 2] >= 0 else 1.0)
+        ax.text(ends[2, 0], ends[2, 1], f"$x_{k + 1}$", fontsize=9, ha="center", va="center", zorder=1.8)
+
+
+def _by_depth(ax: Axes, pieces: np.ndarray, colours: np.ndarray, width: float, above: float = 2.0) -> None:
+    """Line pieces (right, up, depth): those in front above the ball, those behind pale."""
+    front = pieces[:, :, 2].mean(axis=1) >= 0
+    for chosen, shade, zorder in ((~front, _pale(colours), 1.3), (front, colours, above)):
+        lines = LineCollection(list(pieces[chosen, :, :2]), colors=shade[chosen], lw=width, zorder=zorder)
+        ax.add_collection(lines, autolim=False)
+
+
+def _scatter(
+    ax: Axes, seen: np.ndarray, sizes: np.ndarray, edges: np.ndarray, zorder: float | int, marks: dict[str, Any]
+) -> None:
+    """A disc per token: those behind pale and below what is in front, large ones below small ones."""
+    colour = np.array([to_rgba(marks["color"])])
+    others = {name: marks[name] for name in ("edgecolor", "label") if name in marks}
+    for behind, shade, level in ((True, _pale(colour), 1.5), (False, colour, zorder)):
+        order = [i for i in np.argsort(-sizes, kind="stable") if (seen[i, 2] < 0) == behind]
+        x, y = seen[order, :2].T
+        ax.scatter(x, y, s=sizes[order], linewidth=edges[order], color=shade[0], zorder=level, **others)
+
+
+def _pale(colours: np.ndarray) -> np.ndarray:
+    """Mixed with the ball's own colour instead of made transparent, since many tokens lie on one spot."""
+    mixed = colours.copy()
+    mixed[:, :3] = (1 - _PALE) * colours[:, :3] + _PALE * 0.94
+    return mixed

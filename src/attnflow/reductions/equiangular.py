@@ -1,0 +1,100 @@
+r"""Equiangular tokens: the whole system reduces to one scalar equation for $g = \langle x_i, x_j\rangle$, $i \ne j$.
+
+$$ \text{SA:}\quad \dot g = \frac{2 e^{\beta g}(1-g)((n-1)g+1)}{e^\beta + (n-1)e^{\beta g}}, \qquad
+   \text{USA:}\quad \dot g = \tfrac2n\, e^{\beta g}(1-g)((n-1)g+1). $$
+
+Exact for tokens that start with all inner products equal (orthonormal tokens: $g(0) = 0$). Fixed points are 1 (stable)
+and $-1/(n-1)$ (unstable). For $d \ge d^*(n, \beta)$ independent uniform tokens follow the same curve.
+
+Reference: arXiv:2312.10794, theorems 6.8 and 6.9.
+"""
+
+from typing import Literal
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..spaces import is_concrete
+
+Clock = Literal["SA", "USA", "shifted USA"]
+CLOCKS = ("SA", "USA", "shifted USA")
+
+
+def equiangular_rate(g: ArrayLike, *, n: int, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
+    r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
+    g = jnp.asarray(g, jnp.result_type(float))
+    beta = jnp.asarray(beta, g.dtype)
+    e = jnp.exp(beta * (g - 1))
+    common = 2 * e * (1 - g) * ((n - 1) * g + 1)
+    if kind == "SA":
+        return common / (1 + (n - 1) * e)
+    return common / n * (jnp.exp(beta) if kind == "USA" else 1)
+
+
+def equiangular_flow(
+    ts: Float[ArrayLike, " T"], *, n: int, beta: ArrayLike, rho0: float = 0.0, kind: Clock = "SA"
+) -> Float[Array, " T"]:
+    r"""$g$ at the times `ts` (the first is the initial time), from $g = \rho_0 \ge -1/(n-1)$."""
+    _check(n, beta, kind)
+    if not -1 / (n - 1) - 1e-12 <= rho0 <= 1:
+        raise InputError(f"rho0 = {rho0:g}: {n} unit vectors have equal inner products in [{-1 / (n - 1):g}, 1] only.")
+    ts = jnp.asarray(ts, jnp.result_type(float))
+    return _flow(ts, jnp.asarray(n, ts.dtype), jnp.asarray(beta, ts.dtype), jnp.asarray(rho0, ts.dtype), kind)
+
+
+@eqx.filter_jit
+def _flow(ts: Array, n: Array, beta: Array, rho0: Array, kind: Clock) -> Array:
+    double = ts.dtype == jnp.float64
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, g, _: equiangular_rate(g, n=n, beta=beta, kind=kind)),  # pyright: ignore[reportArgumentType]
+        diffrax.Dopri8() if double else diffrax.Tsit5(),
+        ts[0],
+        ts[-1],
+        None,
+        rho0,
+        # Saved times are steps: the interpolant of an eighth-order method is of lower order than the method.
+        stepsize_controller=diffrax.ClipStepSizeController(
+            diffrax.PIDController(rtol=1e-11 if double else 1e-6, atol=1e-13 if double else 1e-8), step_ts=ts
+        ),
+        saveat=diffrax.SaveAt(ts=ts),
+        max_steps=100_000,
+    )
+    assert solution.ys is not None
+    return solution.ys
+
+
+def phase_time(beta: ArrayLike, *, n: int, delta: float = 1e-3, kind: Clock = "SA") -> Float[Array, "..."]:
+    r"""When equiangular tokens from $g(0) = 0$ reach $g = 1 - \delta$, by quadrature instead of an ODE.
+
+    $$ t^*(\beta) = \int_0^{\ln 1/\delta} \frac{e^{-s}}{f(1 - e^{-s})}\, ds , $$
+
+    $f$ the right-hand side of the reduced equation. This is the curve over the probability maps of the paper's
+    figure 3. Vectorised over `beta`.
+    """
+    _check(n, beta, kind)
+    if not 0 < delta < 1:
+        raise InputError(f"delta = {delta:g} must lie between 0 and 1.")
+    beta = jnp.asarray(beta, jnp.result_type(float))
+    # The integrand is analytic on a bounded interval: Gauss-Legendre converges geometrically.
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    half = np.log(1 / delta) / 2
+    s, ds = jnp.asarray(half * (nodes + 1), beta.dtype), jnp.asarray(half * weights, beta.dtype)
+
+    def at(b: Array) -> Array:
+        return jnp.sum(ds * jnp.exp(-s) / equiangular_rate(1 - jnp.exp(-s), n=n, beta=b, kind=kind))
+
+    return jnp.reshape(jax.lax.map(at, jnp.ravel(beta)), beta.shape)
+
+
+def _check(n: int, beta: ArrayLike, kind: str) -> None:
+    if n < 2:
+        raise InputError(f"n = {n}: equiangular tokens come in twos or more.")
+    if kind not in CLOCKS:
+        raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
+    if is_concrete(beta) and np.any(np.asarray(beta) < 0):
+        raise InputError(f"beta = {beta} is negative; take beta >= 0.")

@@ -1,0 +1,124 @@
+"""What the library has, as data: attention maps, models, initial laws, experiments.
+
+A module in one of the rooms below that defines an `Entry` (or an `Experiment`) is found by walking the package on
+demand; other distributions add theirs through an entry point whose group is the room's dotted name, for example
+
+    [project.entry-points."attnflow.attention"]
+    cosine = "my_package.cosine:ENTRY"
+
+Property tests select entries by their symmetries; command-line flags and documentation are generated from `Param`.
+"""
+
+import importlib
+import importlib.metadata
+import pkgutil
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .errors import AttnflowWarning, InputError
+
+Kind = Literal["attention", "model", "law", "experiment"]
+
+ROOMS: dict[Kind, str] = {
+    "attention": "attnflow.attention",
+    "model": "attnflow.models",
+    "law": "attnflow.spaces",
+    "experiment": "attnflow.experiments",
+}
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of an entry: its default, range, scale of a slider, symbol in formulas, and a line of help."""
+
+    default: float | int | bool
+    bounds: tuple[float, float] | None = None
+    scale: Literal["linear", "log"] = "linear"
+    symbol: str = ""
+    help: str = ""
+
+    @property
+    def type(self) -> type:
+        return type(self.default)
+
+    def check(self, name: str, value: Any) -> Any:
+        """`value` as this parameter's type, refused outside the bounds."""
+        try:
+            value = self.type(value)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} = {value!r} is not a {self.type.__name__}.") from None
+        if self.bounds is not None and not self.bounds[0] <= value <= self.bounds[1]:
+            low, high = self.bounds
+            raise InputError(f"{name} = {value:g} is outside [{low:g}, {high:g}]; choose a value in that range.")
+        return value
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A built-in or third-party attention map, model or initial law.
+
+    - `factory(**params)` makes the object.
+    - `spaces`: names of the spaces it lives on.
+    - `symmetries`: which of `"permutation"`, `"rotation"`, `"splitting"` (of a token's weight) its dynamics has.
+    - `monotone`: `"increasing"` or `"decreasing"` if its declared energy is so along the flow on the sphere.
+    - `closed_form`: `"module:function"` in `attnflow.reductions` that predicts it exactly from some initial state.
+    - `papers`: keys for `attnflow cite`.
+    """
+
+    kind: Kind
+    name: str
+    factory: Callable[..., Any]
+    summary: str
+    params: Mapping[str, Param] = field(default_factory=dict)
+    spaces: tuple[str, ...] = ("sphere", "euclidean")
+    symmetries: frozenset[str] = frozenset()
+    monotone: Literal["increasing", "decreasing"] | None = None
+    closed_form: str | None = None
+    papers: tuple[str, ...] = ()
+
+    def build(self, **values: Any) -> Any:
+        """Make the object from checked parameter values; what is not given takes its default."""
+        unknown = sorted(set(values) - set(self.params))
+        if unknown:
+            known = ", ".join(self.params) or "none"
+            raise InputError(f"{self.kind} {self.name!r} has no parameter {unknown[0]!r}; it has: {known}.")
+        checked = {k: p.check(k, values.get(k, p.default)) for k, p in self.params.items()}
+        return self.factory(**checked)
+
+
+def entries(kind: Kind) -> dict[str, Any]:
+    """All entries of a kind, built-in and third-party, by name (experiments: by id), in alphabetical order."""
+    room = ROOMS[kind]
+    found: dict[str, Any] = {}
+    for module in _walk(room):
+        found.update(_named(vars(module).values(), kind))
+    for point in importlib.metadata.entry_points(group=room):
+        try:
+            loaded = point.load()
+        except Exception as error:  # a broken plugin must not take the library down
+            warnings.warn(f"plugin {point.name!r} ({point.value}) could not be loaded: {error}", AttnflowWarning, 2)
+            continue
+        found.update(_named([loaded, *vars(loaded).values()] if hasattr(loaded, "__dict__") else [loaded], kind))
+    return dict(sorted(found.items()))
+
+
+def get(kind: Kind, name: str) -> Any:
+    """The entry of that name, or one sentence saying which names there are."""
+    found = entries(kind)
+    if name not in found:
+        raise InputError(f"{kind} {name!r} is unknown; there are: {', '.join(found)}.")
+    return found[name]
+
+
+def _walk(package: str):
+    root = importlib.import_module(package)
+    yield root
+    for info in pkgutil.walk_packages(root.__path__, f"{package}."):
+        yield importlib.import_module(info.name)
+
+
+def _named(objects, kind: Kind) -> dict[str, Any]:
+    # Recognised by what they carry, not by class: importing Experiment here would pull in xarray for `--help`.
+    return {o.name: o for o in objects if not isinstance(o, type) and getattr(o, "kind", None) == kind}

@@ -1,0 +1,153 @@
+"""The whole page."""
+
+import base64
+import time
+from collections import Counter
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..files import write_atomically
+from ._claims import badge, claim_table
+from ._reference import references
+from ._text import count, e, number, seconds
+
+LARGEST_SVG = 400_000  # bytes; a heavier drawing is embedded as pixels
+
+
+def write_report(root: Path, records: list[dict[str, Any]]) -> Path:
+    """Write `report.html` about these records (see `attnflow.experiments`) into the run folder `root`."""
+    return write_atomically(root / "report.html", page(root, records))
+
+
+def page(root: Path, records: list[dict[str, Any]]) -> str:
+    """The report as text."""
+    style = resources.files(__package__ or "attnflow.report").joinpath("style.css").read_text()
+    title = records[0]["title"] if len(records) == 1 else "The theory, checked with numbers"
+    sections = "\n".join(_section(root, record, i + 1) for i, record in enumerate(records))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>attnflow report: {e(title)}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+<header>
+<p class="kicker">attnflow · report of {time.strftime("%-d %B %Y")}</p>
+<h1>{e(title)}</h1>
+{_summary(records)}
+</header>
+<main>
+{_contents(records) if len(records) > 1 else ""}
+{sections}
+</main>
+<footer>
+<p>Every expected number comes from the theory or from an independent computation. The data behind this page lie
+next to it, one NetCDF file for each computation; the figures are there as PNG and SVG.</p>
+</footer>
+</body>
+</html>
+"""
+
+
+def _summary(records: list[dict[str, Any]]) -> str:
+    statuses = Counter(claim["status"] for record in records for claim in record["claims"])
+    judged = sum(statuses.values()) - statuses["skipped"]
+    verdict = "All claims hold" if statuses["holds"] == judged else f"{statuses['holds']} of {judged} claims hold"
+    tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
+    return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}</p>'
+
+
+def _contents(records: list[dict[str, Any]]) -> str:
+    rows = ""
+    for record in records:
+        held = sum(c["status"] == "holds" for c in record["claims"])
+        judged = sum(c["status"] != "skipped" for c in record["claims"])
+        status = _status(record)
+        rows += (
+            f'<tr><td>{badge(status)}</td><td><a href="#{e(record["id"])}">{e(record["title"])}</a></td>'
+            f"<td class=num>{held} of {judged}</td><td class=num>{seconds(record['seconds'])}</td></tr>"
+        )
+    head = "<th>Verdict</th><th>Experiment</th><th>Claims that hold</th><th>Time</th>"
+    return f'<nav><table class="contents"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></nav>'
+
+
+def _status(record: dict[str, Any]) -> str:
+    statuses = {c["status"] for c in record["claims"]} | ({"error"} if record["crash"] else set())
+    return next((s for s in ("error", "fails", "holds") if s in statuses), "skipped")
+
+
+def _section(root: Path, record: dict[str, Any], place: int) -> str:
+    crash = record["crash"]
+    told = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""
+    summary = f"<p>{e(record['summary'])}</p>" if record["summary"] else ""
+    return f"""<section id="{e(record["id"])}">
+<h2><span class="place">{place}</span> {e(record["title"])}</h2>
+{_references(record["paper"])}
+{summary}
+{told}
+{_figures(root, record)}
+<h3>Claims</h3>
+{claim_table(record["claims"])}
+{_computation(root, record)}
+</section>"""
+
+
+def _references(paper: str) -> str:
+    lines = ""
+    for r in references(paper):
+        link = f'<a href="{e(r.url)}">{e(r.title)}</a>' if r.url else e(r.title)
+        lines += f'<p class="reference">{e(r.authors)}. <cite>{link}</cite>. {e(r.place)}.</p>'
+    return lines or f'<p class="reference">Paper: {e(paper)}</p>'
+
+
+def _figures(root: Path, record: dict[str, Any]) -> str:
+    shown = ""
+    for i, figure in enumerate(record["figures"]):
+        source = _embedded(root / record["id"] / "figures" / figure["name"])
+        caption = figure["caption"]
+        if source:
+            shown += (
+                f'<figure><img src="{source}" alt="{e(caption or figure["name"])}">'
+                f"<figcaption><b>Figure {i + 1}.</b> {e(caption)}</figcaption></figure>"
+            )
+    return shown
+
+
+def _embedded(stem: Path) -> str:
+    svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
+    for path, kind in ((svg, "svg+xml"), (png, "png")):
+        if path.is_file() and (path is png or path.stat().st_size <= LARGEST_SVG):
+            return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return ""
+
+
+def _computation(root: Path, record: dict[str, Any]) -> str:
+    """Everything needed to do it again."""
+    columns = list(dict.fromkeys(k for cell in record["cells"] for k in cell["parameters"] if k != "seed"))
+    head = "".join(f"<th>{e(name)}</th>" for name in columns) + "<th>seconds</th>"
+    rows = ""
+    for cell in record["cells"]:
+        values = (cell["parameters"].get(name) for name in columns)
+        rows += "<tr>" + "".join(f"<td>{'' if v is None else number(v)}</td>" for v in values)
+        rows += f"<td class=num>{cell['seconds']:.2f}</td></tr>"
+    versions = ", ".join(f"{e(name)} {e(v)}" for name, v in record["versions"].items())
+    command = f"attnflow reproduce {record['id']} --scale {record['scale']} --seed {record['seed']} --out {root.name}"
+    bibtex = "\n\n".join(r.bibtex for r in references(record["paper"]))
+    cite = f"<details><summary>BibTeX</summary><pre>{e(bibtex)}</pre></details>" if bibtex else ""
+    trace = record["crash"] and record["crash"]["traceback"]
+    trace = f"<details><summary>Traceback</summary><pre>{e(trace)}</pre></details>" if trace else ""
+    return f"""<h3>Computation</h3>
+<p>{count(len(record["cells"]), "cell")} in {seconds(record["seconds"])}, at scale <em>{e(record["scale"])}</em>, seed
+{e(record["seed"])}, {e(record["dtype"])}; {versions}.</p>
+<p>To run it again:</p>
+<pre>{e(command)}</pre>
+<details><summary>Parameters and time of each cell</summary>
+<div class="wide"><table class="cells"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>
+{cite}
+{trace}"""

@@ -1,0 +1,13 @@
+"""Where tokens live: spaces, laws of initial tokens, weighted clouds."""
+
+from . import euclidean as euclidean
+from . import sphere as sphere
+from ._cloud import check_tokens as check_tokens
+from ._cloud import check_weights as check_weights
+from ._cloud import is_concrete as is_concrete
+from ._cloud import log_weights as log_weights
+from ._space import AbstractSpace as AbstractSpace
+from .euclidean import Euclidean as Euclidean
+from .sphere import Sphere as Sphere
+
+SPACES: dict[str, type[AbstractSpace]] = {Sphere.name: Sphere, Euclidean.name: Euclidean}

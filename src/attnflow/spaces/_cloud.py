@@ -1,0 +1,76 @@
+"""A weighted cloud `(x, w)`: what a user gives, checked once, at the door.
+
+Inside the library a cloud is an array `(n, d)` with tokens as rows and `w` is `None` (equal weights) or an array
+`(n,)`, non-negative, summing to one.
+"""
+
+import warnings
+from typing import overload
+
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import AttnflowWarning, InputError
+from ._space import AbstractSpace
+
+
+def is_concrete(*arrays: object) -> bool:
+    """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
+    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
+
+
+def check_tokens(x: ArrayLike, space: AbstractSpace) -> Float[Array, "n d"]:
+    """Tokens as a floating `(n, d)` array on the space, or one sentence saying what is wrong with them."""
+    try:
+        x = jnp.asarray(x)
+    except (TypeError, ValueError):
+        raise InputError("the tokens are not an array of numbers; give an array of shape (n, d).") from None
+    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 1:
+        raise InputError(f"tokens have shape {x.shape}; give one cloud (n, d), tokens as rows (batches by jax.vmap).")
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        x = x.astype(jnp.result_type(float))
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        raise InputError(f"tokens have dtype {x.dtype}; give real numbers.")
+    if not is_concrete(x):
+        return space.nearest(x)
+    finite = np.isfinite(np.asarray(x)).all(axis=-1)
+    if not finite.all():
+        raise InputError(
+            f"token {int(np.argmin(finite))} is not finite: {np.asarray(x[np.argmin(finite)])}; remove it."
+        )
+    return space.check(x)
+
+
+def check_weights(w: ArrayLike | None, n: int) -> Float[Array, " n"] | None:
+    """Weights as a probability vector: a sum off by at most 1e-3 is mended with a message, more is refused."""
+    if w is None:
+        return None
+    w = jnp.asarray(w, jnp.result_type(float)) if not isinstance(w, jax.Array) else w
+    if w.shape != (n,):
+        raise InputError(f"weights have shape {w.shape}; give one per token, shape ({n},).")
+    if not is_concrete(w):
+        return w
+    values = np.asarray(w, np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        bad = int(np.argmax(~np.isfinite(values) | (values < 0)))
+        raise InputError(f"weight {bad} is {values[bad]:g}; weights are finite and not negative.")
+    total = values.sum()
+    if abs(total - 1) > 1e-3:
+        raise InputError(f"the weights sum to {total:.6g}, not 1; divide them by their sum.")
+    if abs(total - 1) > 8 * n * float(jnp.finfo(w.dtype).eps):
+        warnings.warn(f"the weights summed to {total:.9g} and were normalised.", AttnflowWarning, stacklevel=3)
+    return w / jnp.asarray(total, w.dtype)
+
+
+@overload
+def log_weights(w: Float[Array, " n"]) -> Float[Array, " n"]: ...
+@overload
+def log_weights(w: None) -> None: ...
+def log_weights(w: Float[Array, " n"] | None) -> Float[Array, " n"] | None:
+    """`log w`, with `-inf` (and a zero gradient) for weight zero; `None` stays `None` (equal weights)."""
+    if w is None:
+        return None
+    return jnp.where(w > 0, jnp.log(jnp.where(w > 0, w, 1)), -jnp.inf)

@@ -1,0 +1,45 @@
+"""Where tokens live.
+
+A space is a few pure functions on arrays whose last axis is the coordinate:
+
+- `project(x, v)`: the part of a vector `v` tangent to the space at `x`;
+- `nearest(y)`: the point of the space closest to `y`;
+- `retract(x, v)`: where a step `v` from `x` lands, `nearest(x + v)`;
+- `distance(x, y)`: along the space;
+- `sample(n=, d=, key=)`: `n` tokens from its reference law;
+- `check(x)`: refuse, in one sentence, coordinates that are no points of it.
+
+Models never touch coordinates: the field of a model is `project(x, force)`, and solvers that step with the force
+itself (the authors' Euler scheme, discrete layers) use `retract`.
+"""
+
+import abc
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+class AbstractSpace(eqx.Module):
+    """The contract of a space; see the module's docstring."""
+
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]: ...
+
+    @abc.abstractmethod
+    def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]: ...
+
+    @abc.abstractmethod
+    def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]: ...
+
+    @abc.abstractmethod
+    def sample(self, *, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]: ...
+
+    @abc.abstractmethod
+    def check(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]: ...
+
+    def retract(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        """Where the step `v` from `x` lands."""
+        return self.nearest(x + v)

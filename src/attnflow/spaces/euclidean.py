@@ -1,0 +1,42 @@
+r"""The whole space $\mathbb R^d$ and laws of tokens in it."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..errors import InputError
+from ..registry import Entry
+from ._space import AbstractSpace
+
+
+class Euclidean(AbstractSpace):
+    r"""$\mathbb R^d$: nothing to project, nothing to retract."""
+
+    name: ClassVar[str] = "euclidean"
+
+    def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        return v
+
+    def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        return y
+
+    def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+        return jnp.linalg.norm(x - y, axis=-1)
+
+    def sample(self, *, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
+        return gaussian(n=n, d=d, key=key)
+
+    def check(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        return x
+
+
+def gaussian(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
+    r"""`n` tokens drawn independently from the standard normal law on $\mathbb R^d$."""
+    if n < 1 or d < 1:
+        raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
+    return jax.random.normal(key, (n, d))
+
+
+GAUSSIAN = Entry("law", "gaussian", gaussian, "independent standard normal tokens", spaces=("euclidean",))

@@ -1,0 +1,86 @@
+r"""The unit sphere $S^{d-1} = \{x \in \mathbb R^d : |x| = 1\}$ and laws of tokens on it."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..errors import InputError
+from ..registry import Entry
+from ._space import AbstractSpace
+
+
+class Sphere(AbstractSpace):
+    r"""The unit sphere; the tangent projection is $P_x v = v - \langle x, v\rangle x$."""
+
+    name: ClassVar[str] = "sphere"
+
+    def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        return v - jnp.sum(x * v, axis=-1, keepdims=True) * x
+
+    def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        # The origin has no nearest point; it is kept, with a finite gradient.
+        square = jnp.sum(y * y, axis=-1, keepdims=True)
+        return y * jax.lax.rsqrt(jnp.where(square > 0, square, 1))
+
+    def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+        # The angle as 2 atan2(|x-y|, |x+y|): accurate for close and for antipodal points, where arccos is not.
+        return 2 * jnp.arctan2(_norm(x - y), _norm(x + y))
+
+    def sample(self, *, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
+        return uniform(n=n, d=d, key=key)
+
+    def check(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """Unit tokens, normalised; a zero token has no direction and is refused."""
+        norms = np.linalg.norm(np.asarray(x), axis=-1)
+        if np.any(norms == 0):
+            raise InputError(f"token {int(np.argmin(norms))} is zero and has no direction on the sphere; remove it.")
+        if np.any(np.abs(norms - 1) > 1e-4):
+            worst = int(np.argmax(np.abs(norms - 1)))
+            raise InputError(
+                f"token {worst} has norm {norms[worst]:.6g}, not 1; normalise the tokens, or use af.Euclidean()."
+            )
+        return self.nearest(x)
+
+
+def uniform(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
+    r"""`n` tokens drawn independently from the uniform law on $S^{d-1}$."""
+    return Sphere().nearest(jax.random.normal(key, _shape(n, d)))
+
+
+def weyl(*, n: int, d: int) -> Float[Array, "n d"]:
+    r"""A cloud without chance, the same on every machine.
+
+    Rows $U_{ik} = \cos 2\pi\{i^2\sqrt2 + k i\sqrt3 + k^2\sqrt5\}$, $i = 1..n$, $k = 1..d$, each normalised, where
+    $\{\cdot\}$ is the fractional part.
+    """
+    n, d = _shape(n, d)
+    i, k = np.arange(1.0, n + 1)[:, None], np.arange(1.0, d + 1)[None, :]
+    u = np.cos(2 * np.pi * np.mod(i**2 * np.sqrt(2) + k * i * np.sqrt(3) + k**2 * np.sqrt(5), 1))
+    return jnp.asarray(u / np.linalg.norm(u, axis=-1, keepdims=True))
+
+
+def orthonormal(*, n: int, d: int) -> Float[Array, "n d"]:
+    r"""The first `n` basis vectors of $\mathbb R^d$: equiangular tokens with $\langle x_i, x_j\rangle = 0$."""
+    n, d = _shape(n, d)
+    if n > d:
+        raise InputError(f"n = {n} tokens cannot be orthonormal in dimension d = {d}; take d >= n.")
+    return jnp.eye(n, d)
+
+
+def _shape(n: int, d: int) -> tuple[int, int]:
+    if n < 1 or d < 1:
+        raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
+    return n, d
+
+
+def _norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+    square = jnp.sum(x * x, axis=-1)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
+
+UNIFORM = Entry("law", "uniform", uniform, "independent tokens, uniform on the sphere", spaces=("sphere",))
+WEYL = Entry("law", "weyl", weyl, "a deterministic quasi-random cloud on the sphere", spaces=("sphere", "euclidean"))
+ORTHONORMAL = Entry("law", "orthonormal", orthonormal, "the first n basis vectors", spaces=("sphere", "euclidean"))

@@ -1,0 +1,256 @@
+"""The run folder: what names a cell, what survives damage, kills and company, and what a full disk leaves behind."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy
+
+from attnflow import registry
+from attnflow.errors import FileError, InputError
+from attnflow.experiments._cells import DTYPE
+from attnflow.experiments._folder import RunFolder
+from attnflow.experiments._runner import Job, exit_code, reproduce
+
+MAIN = "from attnflow.experiments._folder import RunFolder; from attnflow.experiments._runner import Job, reproduce;"
+MAIN += "from attnflow import registry; import sys; toy = registry.get('experiment', 'toy-squares');"
+MAIN += "reproduce([Job(toy)], RunFolder(sys.argv[1]))"
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(toy.install(tmp_path / "site")))
+    sys.modules.pop("toy_squares", None)
+    yield registry.get("experiment", "toy-squares")
+    sys.modules.pop("toy_squares", None)
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    """Which cells were computed, in order."""
+    path = tmp_path / "log.txt"
+    monkeypatch.setenv("TOY_LOG", str(path))
+    return lambda: [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def data(root):
+    """All numbers in the cells of a folder, by file name."""
+    folder = RunFolder(root)
+    found = {}
+    for path in sorted(Path(root).glob("toy-squares/*.nc")):
+        cell = folder.read_cell(path)
+        assert cell is not None
+        found[path.name] = {name: values.values.tolist() for name, values in cell[0].variables.items()}
+    return found
+
+
+def leftovers(root):
+    return [p.name for p in Path(root).rglob("*.part")]
+
+
+def run_elsewhere(root, site, **env):
+    command = [sys.executable, "-c", MAIN, str(root)]
+    env = {**os.environ, "PYTHONPATH": str(site), **env}
+    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_cell_reads_back_as_it_was_written(experiment, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    cell = experiment.seeded_cells("quick", 3)[1]
+    path = folder.cell_path(experiment, cell, scale="quick", dtype=DTYPE)
+    written = experiment.compute(cell)
+    folder.write_cell(path, written, {"cell": cell, "seconds": 1.0})
+    read, provenance = folder.read_cell(path)
+    assert read.identical(written)  # the values True and None of its attributes too
+    assert provenance == {"cell": cell, "seconds": 1.0}
+
+
+def test_the_name_of_a_cell_has_everything_that_determines_its_data(experiment, tmp_path):
+    from dataclasses import replace
+
+    cell = {"n": 1, "seed": 0}
+    key = experiment.key(cell, scale="quick", dtype="float64")
+    others = [
+        experiment.key({"n": 2, "seed": 0}, scale="quick", dtype="float64"),
+        experiment.key({"n": 1, "seed": 1}, scale="quick", dtype="float64"),
+        experiment.key(cell, scale="full", dtype="float64"),
+        experiment.key(cell, scale="quick", dtype="float32"),
+        replace(experiment, version=2).key(cell, scale="quick", dtype="float64"),
+    ]
+    file = tmp_path / "site" / "toy_squares.py"
+    file.write_text(file.read_text() + "# changed\n")
+    others.append(experiment.key(cell, scale="quick", dtype="float64"))
+    assert len({key, *others}) == 7
+    assert experiment.key({"seed": 0, "n": 1}, scale="quick", dtype="float64") == others[-1]  # order of keys is nothing
+
+
+def test_cells_must_be_plain_and_leave_the_seed_to_the_runner(experiment):
+    with pytest.raises(InputError, match="numbers, strings"):
+        experiment.key({"x": np.zeros(3)}, scale="quick", dtype="float64")
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="draw"):
+        replace(experiment, cells=lambda scale: [{"seed": 1}]).seeded_cells("quick", 0)
+
+
+def test_finished_cells_are_reused_and_judged_alike(experiment, tmp_path, log):
+    folder = RunFolder(tmp_path / "run")
+    first = reproduce([Job(experiment)], folder)[0]
+    assert sorted(log()) == [1, 2, 3, 4, 5]
+    assert exit_code([first]) == 0
+    before = data(folder.root)
+    second = reproduce([Job(experiment)], folder)[0]
+    assert len(log()) == 5 and data(folder.root) == before
+    assert second == first  # the seconds are those of the computation, so they agree too
+    reproduce([Job(experiment)], folder, fresh=True)
+    assert len(log()) == 10 and data(folder.root) == before
+
+
+def test_another_seed_is_another_cell(experiment, tmp_path, log):
+    folder = RunFolder(tmp_path / "run")
+    reproduce([Job(experiment, "quick", 0)], folder)
+    reproduce([Job(experiment, "quick", 1)], folder)
+    assert len(log()) == 10 and len(data(folder.root)) == 10
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"not a NetCDF file" * 99])
+def test_a_damaged_cell_is_told_and_computed_again(experiment, tmp_path, log, damage):
+    told = []
+    folder = RunFolder(tmp_path / "run", tell=told.append)
+    first = reproduce([Job(experiment)], folder)[0]
+    before = data(folder.root)
+    path = folder.cell_path(experiment, experiment.seeded_cells("quick", 0)[2], scale="quick", dtype=DTYPE)
+    path.write_bytes(damage(path.read_bytes()))
+    second = reproduce([Job(experiment)], folder)[0]
+    assert log()[5:] == [3]
+    assert len(told) == 1 and path.name in told[0] and "computed again" in told[0] and "\n" not in told[0]
+    assert data(folder.root) == before and second["claims"] == first["claims"]
+
+
+def test_workers_give_what_one_process_gives(experiment, tmp_path, log):
+    alone = reproduce([Job(experiment)], RunFolder(tmp_path / "one"))[0]
+    together = reproduce([Job(experiment)], RunFolder(tmp_path / "two"), workers=2)[0]
+    assert sorted(log()) == sorted([1, 2, 3, 4, 5] * 2)
+    assert data(tmp_path / "one") == data(tmp_path / "two")
+    assert alone["claims"] == together["claims"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_makes_errors_and_the_rest_goes_on(experiment, tmp_path, log, monkeypatch, workers):
+    monkeypatch.setenv("TOY_BREAK", "3")
+    folder = RunFolder(tmp_path / "run")
+    record = reproduce([Job(experiment)], folder, workers=workers)[0]
+    assert sorted(log()) == [1, 2, 3, 4, 5] and len(data(folder.root)) == 4
+    assert {c["status"] for c in record["claims"]} == {"error"} and exit_code([record]) == 3
+    assert "RuntimeError: the toy broke" in record["claims"][0]["note"]
+    assert "Traceback" in record["crash"]["traceback"]
+    monkeypatch.delenv("TOY_BREAK")
+    assert exit_code(reproduce([Job(experiment)], folder, workers=workers)) == 0
+    assert log()[5:] == [3]
+
+
+def test_killed_and_resumed_is_as_if_nothing_happened(experiment, tmp_path, log):
+    whole = reproduce([Job(experiment)], RunFolder(tmp_path / "whole"))[0]
+    site, root = tmp_path / "site", tmp_path / "killed"
+    process = run_elsewhere(root, site, TOY_SLEEP="0.4", TOY_LOG=os.devnull)
+    deadline = time.monotonic() + 60
+    while len(list(root.glob("toy-squares/*.nc"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    finished = len(data(root))
+    assert 2 <= finished < 5
+    resumed = reproduce([Job(experiment)], RunFolder(root))[0]
+    assert len(log()) == 5 + (5 - finished)
+    assert data(root) == data(tmp_path / "whole") and resumed["claims"] == whole["claims"]
+
+
+def test_workers_end_when_their_parent_is_killed(experiment, tmp_path):
+    root, site = tmp_path / "run", tmp_path / "site"
+    main = MAIN.replace("RunFolder(sys.argv[1]))", "RunFolder(sys.argv[1]), workers=2)")
+    env = {**os.environ, "PYTHONPATH": str(site), "TOY_SLEEP": "1"}
+    process = subprocess.Popen([sys.executable, "-c", main, str(root)], env=env)
+    deadline = time.monotonic() + 60
+    while not list(root.glob("toy-squares/*.nc")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    workers = [int(p) for p in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{p}").exists() for p in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers and not any(Path(f"/proc/{p}").exists() for p in workers)
+
+
+def test_two_processes_on_one_folder(experiment, tmp_path):
+    whole = reproduce([Job(experiment)], RunFolder(tmp_path / "whole"))[0]
+    root = tmp_path / "shared"
+    pair = [run_elsewhere(root, tmp_path / "site", TOY_SLEEP="0.05") for _ in range(2)]
+    for process in pair:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert data(root) == data(tmp_path / "whole")
+    assert RunFolder(root).records()["toy-squares"]["claims"] == whole["claims"]
+    assert leftovers(root) == []
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(experiment, tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path / "run")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match=r"cannot write .*\.nc: No space left on device"):
+        reproduce([Job(experiment)], folder)
+    assert data(folder.root) == {} and leftovers(folder.root) == []
+    monkeypatch.undo()
+
+
+def test_a_write_that_the_system_cuts_short_leaves_nothing(experiment, tmp_path):
+    """The same with a real limit on the size of files."""
+    root = tmp_path / "run"
+    limited = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+    limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", limited + MAIN, str(root)], env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode != 0 and "FileError: cannot write" in done.stderr and "File too large" in done.stderr
+    assert list(root.glob("toy-squares/*")) == []
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_folder_that_cannot_be_is_refused(tmp_path, below):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(FileError, match="choose another folder"):
+        RunFolder(tmp_path / "file" / below)
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_old_temporary_files_are_swept_and_young_ones_left(tmp_path):
+    old, young = tmp_path / "toy" / ".a.nc.x.part", tmp_path / "toy" / ".b.nc.y.part"
+    old.parent.mkdir()
+    old.touch()
+    young.touch()
+    os.utime(old, (1, 1))
+    RunFolder(tmp_path)
+    assert not old.exists() and young.exists()
+
+
+def test_a_damaged_record_counts_as_not_run(experiment, tmp_path):
+    told = []
+    folder = RunFolder(tmp_path / "run", tell=told.append)
+    reproduce([Job(experiment)], folder)
+    assert list(folder.records()) == ["toy-squares"]
+    path = folder.root / "toy-squares" / "claims.json"
+    assert json.loads(path.read_text())["scale"] == "quick"
+    path.write_text("{")
+    assert folder.records() == {} and len(told) == 1
