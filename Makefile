@@ -21,7 +21,7 @@ test: lint  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest
 
 lint: $(READY)  ## ruff and pyright
-	$(BIN)/python -m ruff check src tests benchmarks
+	$(BIN)/python -m ruff check src tests benchmarks docs
 	$(BIN)/python -m pyright
 
 bench: $(READY)  ## the speed table (how to read it: benchmarks/README.md)

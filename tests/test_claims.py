@@ -8,9 +8,8 @@ import pytest
 from attnflow.errors import InputError
 from attnflow.experiments import Claim, judge
 
-KEYS = (
-    "id paper statement kind expected measured tolerance tolerance_kind stderr source provenance scale status holds note"
-).split()
+KEYS = "id paper statement kind expected measured tolerance tolerance_kind stderr source provenance scale".split()
+KEYS += ["status", "holds", "note"]
 
 
 def claim(kind="equal", expected=1.0, measured=1.0, **more):
@@ -93,7 +92,8 @@ def test_property():
 def test_array_scalars_become_numbers():
     verdict = judge(claim("equal", 3, np.int64(3)), None, "quick")
     assert verdict["measured"] == 3 and isinstance(verdict["measured"], int)
-    verdict = judge(claim("equal", 3.0, (np.float32(3), np.float64(0.1)), tolerance=1, tolerance_kind="sigma"), None, "q")
+    pair = (np.float32(3), np.float64(0.1))
+    verdict = judge(claim("equal", 3.0, pair, tolerance=1, tolerance_kind="sigma"), None, "quick")
     assert verdict["stderr"] == pytest.approx(0.1)
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import jax
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from matplotlib.animation import FFMpegWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-import attnflow.diagnostics
+import attnflow as af
 from attnflow.errors import FileError, InputError
-from attnflow.plots import PALETTE, animate, energy, save, style, tokens
+from attnflow.plots import PALETTE, animate, save, style, tokens
 from attnflow.plots._data import read
 from attnflow.plots._solid import principal
 
@@ -157,15 +158,16 @@ def test_a_time_that_was_not_saved_is_told(at):
         tokens(a_run(2), at=at)
 
 
-def test_energy_shows_scale_and_time(monkeypatch):
-    monkeypatch.setattr(attnflow.diagnostics, "energy", lambda run, scale=None: np.linspace(0.1, 0.9, T), raising=False)
-    run = a_run(3)
-    figure = energy(run, scale="Ehat")
-    line = figure.axes[0].lines[0]
-    np.testing.assert_allclose(line.get_xdata(), run.ts)
-    assert figure.axes[0].get_ylim() == (0, 1.05)
-    shown = texts(figure)
-    assert "time $t$ (SA)" in shown and r"energy $\widehat{E}(t)$" in shown
+def test_energy_of_a_simulated_run():
+    x0 = af.sphere.uniform(n=5, d=3, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(beta=2.0), x0, t1=1.0, ts=np.linspace(0, 1, 4))
+    for scale, symbol in ((None, r"\widehat{E}"), ("E", "E")):
+        figure = af.plot.energy(run, scale=scale)
+        line = figure.axes[0].lines[0]
+        np.testing.assert_allclose(line.get_xdata(), run.ts)
+        np.testing.assert_allclose(line.get_ydata(), af.energy(run, scale=scale))
+        assert {"time $t$ (SA)", f"energy ${symbol}(t)$"} <= set(texts(figure))
+    assert "5 tokens on the sphere, $t = 1$" in texts(tokens(run))
 
 
 @pytest.mark.parametrize(("ending", "head"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import toy
 
+import toy
 from attnflow import registry
 from attnflow.errors import FileError, InputError
 from attnflow.experiments._cells import DTYPE

@@ -1,6 +1,6 @@
 """A third-party package with one small experiment, written into a folder that is put on the path.
 
-Its behaviour is steered by environment variables, so that the same file (and hence the same hash) can be slow or broken.
+Environment variables make it slow or broken: the file, and with it the hash of its cells, stays the same.
 """
 
 from pathlib import Path
@@ -72,6 +72,6 @@ def install(folder: Path) -> Path:
     info = folder / "toy-0.1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text('[attnflow.experiments]\nsquares = toy_squares:TOY\n')
+    (info / "entry_points.txt").write_text("[attnflow.experiments]\nsquares = toy_squares:TOY\n")
     (folder / "toy_squares.py").write_text(SOURCE)
     return folder

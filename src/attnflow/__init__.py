@@ -15,6 +15,12 @@ from typing import Any
 # Public name -> the module that has it; a name equal to its module's last part may be the module itself.
 _HOME = {
     "AbstractAttention": "attention",
+    "Hardmax": "attention",
+    "L2": "attention",
+    "Linear": "attention",
+    "MultiHead": "attention",
+    "Sigmoid": "attention",
+    "Sinkhorn": "attention",
     "Softmax": "attention",
     "Unnormalized": "attention",
     "AbstractModel": "models",

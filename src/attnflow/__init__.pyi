@@ -2,6 +2,12 @@ from . import errors as errors
 from . import registry as registry
 from ._precision import precision as precision
 from .attention import AbstractAttention as AbstractAttention
+from .attention import Hardmax as Hardmax
+from .attention import L2 as L2
+from .attention import Linear as Linear
+from .attention import MultiHead as MultiHead
+from .attention import Sigmoid as Sigmoid
+from .attention import Sinkhorn as Sinkhorn
 from .attention import Softmax as Softmax
 from .attention import Unnormalized as Unnormalized
 from .citations import cite as cite

@@ -34,7 +34,7 @@ class Param:
     """One parameter of an entry: its default, range, scale of a slider, symbol in formulas, and a line of help."""
 
     default: float | int | bool
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float | int, float | int] | None = None
     scale: Literal["linear", "log"] = "linear"
     symbol: str = ""
     help: str = ""

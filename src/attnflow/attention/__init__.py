@@ -1,5 +1,11 @@
 """Attention maps, one file each."""
 
 from ._attention import AbstractAttention as AbstractAttention
+from .hardmax import Hardmax as Hardmax
+from .l2 import L2 as L2
+from .linear import Linear as Linear
+from .multi_head import MultiHead as MultiHead
+from .sigmoid import Sigmoid as Sigmoid
+from .sinkhorn import Sinkhorn as Sinkhorn
 from .softmax import Softmax as Softmax
 from .unnormalized import Unnormalized as Unnormalized

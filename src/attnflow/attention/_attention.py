@@ -20,6 +20,8 @@ from ..spaces import is_concrete
 class AbstractAttention(eqx.Module):
     """A map `(x, y, w) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
 
+    The velocity has the height of `V`: `(n, d)`, except in a head of a multi-head map, whose `V` may be `(k, d)`.
+    A query that no key is left for gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
     """
 
@@ -36,7 +38,7 @@ class AbstractAttention(eqx.Module):
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
-    ) -> Float[Array, "n d"]: ...
+    ) -> Float[Array, "n p"]: ...
 
 
 def parameter(name: str, value: Any, ndim: int) -> Any:
@@ -64,6 +66,16 @@ def inverse_temperature(beta: Any) -> Any:
     if not isinstance(beta, eqx.Module) and is_concrete(beta) and beta < 0:
         raise InputError(f"beta = {float(beta):g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
     return beta
+
+
+def non_negative(name: str, value: Any) -> Any:
+    """A number that is at least zero, refused otherwise."""
+    value = parameter(name, value, ndim=0)
+    if value is None:
+        raise InputError(f"{name} is missing; give a number, at least 0.")
+    if not isinstance(value, eqx.Module) and is_concrete(value) and value < 0:
+        raise InputError(f"{name} = {float(value):g} is negative; take a number, at least 0.")
+    return value
 
 
 def score_matrices(B: Any, Q: Any, K: Any) -> tuple[Any, Any, Any]:

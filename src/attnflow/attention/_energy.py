@@ -52,8 +52,11 @@ def direction(attention: Any, d: int) -> int:
 
 
 def scale_offset(scale: str, beta: Float[Array, ""]) -> Float[Array, ""]:
-    """Log of the factor from the scale `"E"` to another one; `"E_B"` is the scale `"E"` of its own B."""
-    if scale in ("E", "E_B"):
+    """Log of the factor from the scale `"E"` to another one; `"E_B"` is the scale `"E"` of its own B.
+
+    `"E_S"`, Sinkhorn's, is the one scale of its map.
+    """
+    if scale in ("E", "E_B", "E_S"):
         return jnp.zeros_like(beta)
     return -beta if scale == "E_p" else jnp.log(2 * beta) - beta
 

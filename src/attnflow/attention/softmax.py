@@ -49,7 +49,7 @@ class Softmax(AbstractAttention):
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
-    ) -> Float[Array, "n d"]:
+    ) -> Float[Array, "n p"]:
         mean, _ = pair_sums(
             self.score, x, y, apply_value(self.V, y), log_w=log_weights(w), pairs=pairs, reduce="softmax", kernel=kernel
         )

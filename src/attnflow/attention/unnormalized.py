@@ -56,7 +56,7 @@ class Unnormalized(AbstractAttention):
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
-    ) -> Float[Array, "n d"]:
+    ) -> Float[Array, "n p"]:
         mean, log_z = pair_sums(
             self.score, x, y, apply_value(self.V, y), log_w=log_weights(w), pairs=pairs, reduce="exp", kernel=kernel
         )

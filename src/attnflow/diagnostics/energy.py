@@ -21,7 +21,7 @@ def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     """
     model = _model(run)
     scale = model.energy_scale(scale, run.xs[0])
-    return _along(lambda m, x, w: m.attention.energy(x, w, scale=scale), run.model, run.xs, run.weights)
+    return _along(_energy, run.model, run.xs, run.weights, scale)
 
 
 def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
@@ -35,14 +35,7 @@ def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     sign = model.attention.energy_direction(run.xs.shape[-1])
     if sign == 0:
         raise InputError("this model is no gradient flow (V is neither B nor -B); its energy has no dissipation law.")
-
-    def rate(m: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
-        speed = jnp.sum(field(m, 0.0, x, w) ** 2, axis=-1)
-        log_m = m.attention.log_metric(x, w) + scale_offset(chosen, m.attention.beta.astype(x.dtype))
-        mass = 1 / x.shape[0] if w is None else w
-        return sign * jnp.sum(mass * jnp.exp(log_m) * speed)
-
-    return _along(rate, run.model, run.xs, run.weights)
+    return _along(_rate, run.model, run.xs, run.weights, chosen, sign)
 
 
 def is_gradient_flow(model: AbstractModel, d: int) -> bool:
@@ -66,6 +59,20 @@ def _model(run: Run) -> Any:
     return run.model
 
 
+def _energy(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str) -> Float[Array, ""]:
+    return model.attention.energy(x, w, scale=scale)
+
+
+def _rate(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str, sign: int) -> Float[Array, ""]:
+    speed = jnp.sum(field(model, 0.0, x, w) ** 2, axis=-1)
+    log_m = model.attention.log_metric(x, w) + scale_offset(scale, model.attention.beta.astype(x.dtype))
+    mass = 1 / x.shape[0] if w is None else w
+    return sign * jnp.sum(mass * jnp.exp(log_m) * speed)
+
+
 @eqx.filter_jit
-def _along(fn: Any, model: Any, xs: Float[Array, "T n d"], w: Float[Array, " n"] | None) -> Float[Array, " T"]:
-    return jax.lax.map(lambda x: fn(model, x, w), xs)
+def _along(
+    fn: Any, model: Any, xs: Float[Array, "T n d"], w: Float[Array, " n"] | None, *options: Any
+) -> Float[Array, " T"]:
+    # `fn` is one of the functions above, never made anew: a fresh one would compile again at every call.
+    return jax.lax.map(lambda x: fn(model, x, w, *options), xs)

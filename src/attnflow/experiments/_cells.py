@@ -22,6 +22,7 @@ from ._progress import Progress
 from ._results import Cell
 
 DTYPE = "float64"
+_LIFE = contextlib.ExitStack()  # what a worker enters it never leaves
 
 
 class Task(NamedTuple):
@@ -44,7 +45,7 @@ class Outcome(NamedTuple):
 
 def compute_cell(task: Task, folder: RunFolder) -> Outcome:
     """Compute a cell and write its file, unless a readable one is there. Only failing to write is raised."""
-    from ..precision import precision
+    from .._precision import precision
 
     experiment, cell, scale = task
     path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
@@ -122,7 +123,7 @@ def _start_worker(workers: int, root: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent says what happened
     divide_threads(workers)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    compilation_cache(root).__enter__()  # for the life of the process
+    _LIFE.enter_context(compilation_cache(root))
 
 
 def _end_with_parent() -> None:

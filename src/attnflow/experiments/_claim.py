@@ -51,9 +51,8 @@ class Claim:
     def __post_init__(self):
         for name, allowed in (("kind", Kind), ("tolerance_kind", ToleranceKind), ("provenance", Provenance)):
             if getattr(self, name) not in get_args(allowed):
-                raise InputError(
-                    f"claim {self.id!r}: {name} = {getattr(self, name)!r}; choose one of {', '.join(get_args(allowed))}."
-                )
+                there = ", ".join(get_args(allowed))
+                raise InputError(f"claim {self.id!r}: {name} = {getattr(self, name)!r}; choose one of {there}.")
         least = 1.0 if self.tolerance_kind == "factor" else 0.0
         if not least <= self.tolerance < math.inf:
             raise InputError(f"claim {self.id!r}: tolerance = {self.tolerance}; it must be finite and >= {least:g}.")

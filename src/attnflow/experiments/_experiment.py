@@ -73,7 +73,7 @@ class Experiment:
         try:
             text = json.dumps(identity, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError):
-            raise InputError(f"experiment {self.id!r}: cell {cell} must hold only numbers, strings and lists.") from None
+            raise InputError(f"experiment {self.id!r}: cell {cell} may hold only numbers, strings, lists.") from None
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def _file_hash(self) -> str:

@@ -31,10 +31,13 @@ def divide_threads(workers: int) -> None:
 @contextlib.contextmanager
 def compilation_cache(root: Path) -> Iterator[None]:
     """Keep compiled programs in the run folder, so that other workers and later runs need not compile them again."""
-    if "jax" not in sys.modules:
+    if "jax" not in sys.modules:  # both are read when the libraries are imported
         # On every program it reloads, XLA's loader reports as errors two tuning hints that it does not recognise as
         # features of the host. Real failures reach Python as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        # A program that can call back into Python to raise is not cached. With this an error inside a solve gives
+        # NaN instead, which ends the run with a sentence and which no claim survives.
+        os.environ.setdefault("EQX_ON_ERROR", "nan")
     import jax
     from jax.experimental.compilation_cache import compilation_cache as cache
 

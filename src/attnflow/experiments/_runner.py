@@ -1,4 +1,4 @@
-"""Experiments from first cell to verdict: compute what is missing, judge the claims, draw the figures, keep a record."""
+"""From cells to verdicts: compute what is missing, judge the claims, draw the figures, keep a record."""
 
 import traceback
 from collections.abc import Sequence

@@ -11,6 +11,7 @@ class Outcome(enum.Enum):
     STALLED = "The step size shrank to round-off before the final time; the flow blows up or is not smooth there."
     NOT_FINITE = "The tokens became infinite or not-a-number; take a smaller dt, or an adaptive solver."
     FAILED = "The solver gave up before the final time; try another solver."
+    NOT_CONVERGED = "The attention's own iteration did not converge; raise its max_iterations, loosen its tol or beta."
 
     @property
     def code(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
-from .. import models, pairsums, spaces
+from .. import attention, models, pairsums, spaces
 from ..errors import FileError
 from ..registry import entries
 
@@ -51,7 +51,8 @@ def decode(spec: Any, arrays: dict[str, Any]) -> Any:
 
 def _classes() -> dict[str, type]:
     """Every class a file may name."""
-    own = [vars(room).values() for room in (models, pairsums, spaces)]
+    # Attention comes after pairsums: the Hardmax of a model is the map, not the reduction of that name.
+    own = [vars(room).values() for room in (models, pairsums, attention, spaces)]
     registered = [e.factory for kind in ("attention", "model") for e in entries(kind).values()]
     candidates = [c for room in own for c in room] + registered
     return {c.__name__: c for c in candidates if isinstance(c, type) and issubclass(c, eqx.Module)}

@@ -20,6 +20,7 @@ from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._solvers import get_scheme
+from ._warm import started, warm_started
 from .run import Run
 
 # Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
@@ -42,7 +43,7 @@ def simulate(
     t0: float = 0.0,
     t1: float | None = None,
     ts: ArrayLike | Sequence[float] | None = None,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | Sequence[float] | None = None,
     solver: str = "tsit5",
     dt: float | None = None,
     rtol: float | None = None,
@@ -82,7 +83,7 @@ def simulate(
     options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
     if mesh is not None:
         x0, w = _shard(x0, w, mesh)
-    plan = _Plan(solver, resolve_kernel(kernel, *x0.shape[:1], *x0.shape), max_steps, progress)
+    plan = _Plan(solver, resolve_kernel(kernel, x0.shape[0], x0.shape[0]), max_steps, progress)
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
     with progress_bar(progress):
         timed = timed_call(_solve, plan, model, x0, w, numbers, key)
@@ -115,12 +116,14 @@ def _solve(
 ) -> tuple[Float[Array, "T n d"], Array, dict[str, Array]]:
     """The compiled program: saved states, the outcome's code, and counts of steps."""
     scheme = get_scheme(plan.solver)
-    velocity = functools.partial(field, model) if not scheme.steps_with_force else model.force
 
-    def right_hand_side(t, x, _):
+    def right_hand_side(t, x, state):
+        here = started(model, state)
+        velocity = here.force if scheme.steps_with_force else functools.partial(field, here)
         return velocity(t, x, w, key=key, kernel=plan.kernel)
 
     t0, t1 = numbers["t0"], numbers["t1"]
+    stepper = warm_started(scheme.make(model.space), model, w, plan.kernel, t0, x0)
     if scheme.adaptive:
         # Below a few units of round-off in t the solve cannot advance: say so instead of trying for ever.
         smallest = 4 * jnp.finfo(x0.dtype).eps * jnp.maximum(jnp.abs(t0), jnp.abs(t1))
@@ -133,7 +136,7 @@ def _solve(
         controller, dt0 = diffrax.ConstantStepSize(), numbers["dt"]
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
-        scheme.make(model.space),
+        stepper,
         t0,
         t1,
         dt0,
@@ -160,6 +163,7 @@ def _outcome(result: Any, finite: Array) -> Array:
     ended = diffrax.RESULTS
     code = jnp.asarray(Outcome.FAILED.code)
     code = jnp.where(result == ended.dt_min_reached, Outcome.STALLED.code, code)
+    code = jnp.where(result == ended.nonlinear_divergence, Outcome.NOT_CONVERGED.code, code)
     code = jnp.where(result == ended.max_steps_reached, Outcome.MAX_STEPS.code, code)
     code = jnp.where((result == ended.successful) & ~finite, Outcome.NOT_FINITE.code, code)
     return jnp.where((result == ended.successful) & finite, Outcome.SUCCESSFUL.code, code)

@@ -51,8 +51,18 @@ class SelfAttention(AbstractModel):
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
+        state: Any = None,
     ) -> Float[Array, "n d"]:
-        return at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel)
+        return at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
+
+    def warm(
+        self, t: ArrayLike, x: Float[Array, "n d"], w: Float[Array, " n"] | None, state: Any, *, kernel: str = "auto"
+    ) -> Any:
+        """What calls of `force` near `(t, x)` may start from (their `state`), if the attention map iterates."""
+        if not hasattr(self.attention, "warm"):
+            return None
+        attention: Any = at_time(self.attention, t)
+        return attention.warm(self.space.nearest(x), w, state, pairs=self.pairs, kernel=kernel)
 
     def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
         """The scale of this model's declared energy; a model without one is refused in a sentence."""

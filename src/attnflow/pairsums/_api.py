@@ -6,21 +6,27 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
-from ._dense import dense_sums, tile_logits
+from ._blocked import blocked_sums
+from ._dense import broadcast_sums, dense_sums
 from ._pairs import AbstractPairs, Full
 from ._reductions import AbstractReduction, Pointwise, as_reduction
 from ._scores import AbstractScore, Projected
-
-KERNELS = ("auto", "dense")
+from ._tiles import tile_logits
 
 Reduce = str | AbstractReduction | Callable[[Array], Array]
 
+ENGINES = {"dense": dense_sums, "blocked": blocked_sums, "broadcast": broadcast_sums}
+# From here on the dense engine's n-by-m arrays leave the caches and the blocked engine is at least as fast.
+DENSE_PAIRS = 1024 * 1024
 
-def resolve_kernel(kernel: str, n: int, m: int, d: int) -> str:
-    """The engine that serves `n` queries, `m` keys in dimension `d`; `"auto"` chooses by shape."""
-    if kernel not in KERNELS:
-        raise InputError(f"kernel {kernel!r} is unknown; choose one of {', '.join(KERNELS)}.")
-    return "dense" if kernel == "auto" else kernel
+
+def resolve_kernel(kernel: str, n: int, m: int) -> str:
+    """The engine that serves `n` queries and `m` keys; `"auto"` chooses by shape."""
+    if kernel == "auto":
+        return "dense" if n * m <= DENSE_PAIRS else "blocked"
+    if kernel not in ENGINES:
+        raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}.")
+    return kernel
 
 
 def pair_sums(
@@ -47,21 +53,25 @@ def pair_sums(
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
       `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
-    - `kernel`: the engine; resolved once by `simulate` and passed down.
+    - `kernel`: the engine (`dense`, `blocked`, `broadcast`); resolved once by `simulate` and passed down.
 
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
     """
-    n, m = x.shape[0], y.shape[0]
+    m = y.shape[0]
     values = jnp.asarray(values, x.dtype)
     values = jnp.full((m, 1), values) if values.ndim == 0 else values
-    resolve_kernel(kernel, n, m, x.shape[1])
+    engine = ENGINES[resolve_kernel(kernel, x.shape[0], m)]
     reduction = as_reduction(reduce)
     tile = score.project(x, y)
-    num, log_z = dense_sums(score, tile, values, log_w, pairs, reduction)
-    if log_w is None:
-        num, log_z = reduction.scaled(num, log_z, -jnp.log(jnp.asarray(m, x.dtype)))
+
+    def sums(reduction: AbstractReduction, values: Array) -> tuple[Array, Array]:
+        num, log_z = engine(score, tile, values, log_w, pairs, reduction)
+        return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
+
+    num, log_z = sums(reduction, values)
     if pairs.normalized:
-        num, log_z = reduction.scaled(num, log_z, _minus_log_mass(score, tile, log_w, pairs))
+        _, log_mass = sums(Pointwise(jnp.ones_like), values[:, :0])
+        num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num, log_z
 
 
@@ -86,24 +96,20 @@ def pair_weights(
     bias = None if whole.query_bias is None else whole.query_bias[i]
     tile = Projected(whole.queries[i], whole.keys, bias, whole.key_bias)
     logits, outside = tile_logits(score, tile, log_w, pairs, i, jnp.arange(m), n, m)
-    top = reduction.top(logits, outside)
-    weights, mass = reduction.weights(logits, outside, top)
-    # The weights of a row are its result for the identity matrix of values.
-    num, log_z = reduction.finish(top, (weights, jnp.sum(mass, axis=1)))
-    if log_w is None:
-        num, log_z = reduction.scaled(num, log_z, -jnp.log(jnp.asarray(m, x.dtype)))
+
+    def weights(reduction: AbstractReduction) -> tuple[Array, Array]:
+        top = reduction.top(logits, outside)
+        tile_weights, mass = reduction.weights(logits, outside, top)
+        # The weights of a row are its result for the identity matrix of values.
+        num, log_z = reduction.finish(top, (tile_weights, jnp.sum(mass, axis=1)))
+        return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
+
+    num, log_z = weights(reduction)
     if pairs.normalized:
-        num, _ = reduction.scaled(num, log_z, _minus_log_mass(score, whole, log_w, pairs)[i])
+        _, log_mass = weights(Pointwise(jnp.ones_like))
+        num, _ = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num
 
 
-def _minus_log_mass(
-    score: AbstractScore, tile: Projected, log_w: Float[Array, " m"] | None, pairs: AbstractPairs
-) -> Float[Array, " n"]:
-    """Minus the log of each row's outside mass, relative to the scaling already done; zero for an empty row."""
-    m = tile.keys.shape[0]
-    nothing = jnp.zeros((m, 0), tile.keys.dtype)
-    _, log_mass = dense_sums(score, tile, nothing, log_w, pairs, Pointwise(jnp.ones_like))
-    if log_w is None:
-        log_mass = log_mass - jnp.log(jnp.asarray(m, log_mass.dtype))
-    return jnp.where(log_mass > -jnp.inf, -log_mass, 0)
+def _log(m: int, like: Array) -> Array:
+    return jnp.log(jnp.asarray(m, like.dtype))

@@ -1,35 +1,14 @@
 """The dense engine: one tile holds all pairs. The reference for every other engine, and fastest for small clouds."""
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
+from ._algebra import BROADCAST, MATMUL, Algebra
 from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Sums
+from ._reductions import AbstractReduction, Exponential, Sums
 from ._scores import AbstractScore, Projected
-
-
-def tile_logits(
-    score: AbstractScore,
-    tile: Projected,
-    log_w: Float[Array, " b"] | None,
-    pairs: AbstractPairs,
-    i: Int[Array, " a"],
-    j: Int[Array, " b"],
-    n: int,
-    m: int,
-) -> tuple[Float[Array, "a b"], Float[Array, "*a b"] | None]:
-    """Scores with the inside bias, and the outside log weights, of queries `i` against keys `j`."""
-    logits = score.logits(tile)
-    bias = pairs.logit(i, j, n, m)
-    if bias is not None:
-        logits = logits + bias.astype(logits.dtype)
-    outside = pairs.log_weight(i, j, n, m)
-    if outside is not None:
-        outside = outside.astype(logits.dtype)
-    if log_w is not None:
-        row = log_w.astype(logits.dtype)[None, :]
-        outside = row if outside is None else outside + row
-    return logits, outside
+from ._tiles import tile_logits, tile_sums
 
 
 def dense_sums(
@@ -39,10 +18,41 @@ def dense_sums(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
     reduction: AbstractReduction,
+    algebra: Algebra = MATMUL,
 ) -> Sums:
     """`(num, log_z)` with all pairs in memory at once; `log_w=None` counts every key with weight one."""
     n, m = tile.queries.shape[0], tile.keys.shape[0]
-    logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m)
+    logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, algebra)
+    logits = algebra.keep(logits)
     top = reduction.top(logits, outside)
-    weights, mass = reduction.weights(logits, outside, top)
-    return reduction.finish(top, (weights @ values, jnp.sum(mass, axis=1)))
+    return reduction.finish(top, tile_sums(reduction, logits, outside, values, top, algebra))
+
+
+def broadcast_sums(
+    score: AbstractScore,
+    tile: Projected,
+    values: Float[Array, "m p"],
+    log_w: Float[Array, " m"] | None,
+    pairs: AbstractPairs,
+    reduction: AbstractReduction,
+) -> Sums:
+    """The same, written as broadcast, multiply, sum; for ensembles of small clouds in few dimensions.
+
+    A row maximum costs a second pass over the pairs, so exponentials are first taken relative to an upper bound of the
+    scores. Only if some row then underflows (its best score far below the bound) is it all done again with the maximum.
+    """
+    n, m = tile.queries.shape[0], tile.keys.shape[0]
+    if not isinstance(reduction, Exponential) or pairs.logit(jnp.arange(1), jnp.arange(1), n, m) is not None:
+        return dense_sums(score, tile, values, log_w, pairs, reduction, BROADCAST)
+    logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, BROADCAST)
+    top = jax.lax.stop_gradient(score.bound(tile))
+    if log_w is not None:
+        heaviest = jnp.max(log_w)
+        top = top + jnp.where(heaviest == -jnp.inf, 0, jax.lax.stop_gradient(heaviest)).astype(top.dtype)
+    sums = tile_sums(reduction, logits, outside, values, top, BROADCAST)
+    enough = jnp.sqrt(jnp.finfo(top.dtype).tiny)
+    return jax.lax.cond(
+        jnp.all(sums[1] > enough),
+        lambda: reduction.finish(top, sums),
+        lambda: dense_sums(score, tile, values, log_w, pairs, reduction, BROADCAST),
+    )

@@ -1,9 +1,9 @@
-r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}}\,\phi(s_{ij})\,v_j$, with $\omega$ the log weights.
+r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
 
-A reduction works tile by tile, relative to a running row maximum `top`, so that an engine may cut the keys as it
-likes: `top` of a tile, additive `sums` of a tile given `top`, `rescale` of old sums to a new `top`, `finish`.
-`Hardmax` cannot rescale a set of ties and asks for two passes. A row without keys ends as `(0, -inf)`, and its gradient
-is zero, because every division and logarithm is guarded before it is taken.
+A reduction works tile by tile, relative to a row's `top`, so that an engine may cut the keys as it likes: `top` of a
+tile ($-\infty$ for a row without keys), `weights` of a tile given a top, `rescale`, the factor from an old top to a
+new one, and `finish`. `Hardmax` cannot rescale a set of ties: it asks for two passes, the first for the top alone.
+A row without keys ends as `(0, -inf)` with a zero gradient: every division and logarithm is guarded before it is taken.
 """
 
 import abc
@@ -26,13 +26,17 @@ class AbstractReduction(eqx.Module):
     two_passes: ClassVar[bool]
 
     @abc.abstractmethod
-    def top(self, logits: Float[Array, "n m"], log_w: Float[Array, "*n m"] | None) -> Float[Array, " n"]: ...
+    def top(self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, " n"]: ...
 
     @abc.abstractmethod
     def weights(
-        self, logits: Float[Array, "n m"], log_w: Float[Array, "*n m"] | None, top: Float[Array, " n"]
+        self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None, top: Float[Array, " n"]
     ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
         """What multiplies the values, and what is summed for the mass, both relative to `top`."""
+
+    @abc.abstractmethod
+    def rescale(self, old: Float[Array, " n"], new: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The factor that turns sums relative to `old` into sums relative to `new >= old`."""
 
     @abc.abstractmethod
     def finish(self, top: Float[Array, " n"], sums: Sums) -> Sums:
@@ -44,19 +48,22 @@ class AbstractReduction(eqx.Module):
 
 
 class Exponential(AbstractReduction):
-    r"""$\phi = \exp$: `(sum / Z, log Z)`, shifted by the row maximum, so nothing overflows."""
+    r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
 
     two_passes: ClassVar[bool] = False
 
     def top(self, logits, log_w):
-        return _finite_max(logits if log_w is None else logits + log_w)
+        return _row_max(logits if log_w is None else logits + log_w)
 
     def weights(self, logits, log_w, top):
-        e = jnp.exp((logits if log_w is None else logits + log_w) - top[:, None])
+        e = jnp.exp((logits if log_w is None else logits + log_w) - _finite(top)[:, None])
         return e, e
 
+    def rescale(self, old, new):
+        return jnp.exp(old - _finite(new))
+
     def finish(self, top, sums):
-        return _mean(top, sums)
+        return _mean(_finite(top), sums)
 
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
@@ -72,18 +79,26 @@ class Pointwise(AbstractReduction):
         self.phi = phi
 
     def top(self, logits, log_w):
-        return jnp.zeros_like(logits[:, 0]) if log_w is None else _finite_max(jnp.broadcast_to(log_w, logits.shape))
+        if log_w is None:
+            return jnp.zeros_like(logits[:, 0])
+        return jnp.broadcast_to(_row_max(log_w), logits.shape[:1])
 
     def weights(self, logits, log_w, top):
-        e = jnp.ones_like(logits) if log_w is None else jnp.exp(log_w - top[:, None])
-        # A pair left out must stay out even where phi overflows: 0 times infinity is not zero.
+        if log_w is None:
+            return self.phi(logits), jnp.ones_like(logits)
+        e = jnp.exp(log_w - _finite(top)[:, None])
+        # A pair left out must stay out even where phi overflows: zero times infinity is not zero.
         return jnp.where(e > 0, e * self.phi(jnp.where(e > 0, logits, 0)), 0), e
 
+    def rescale(self, old, new):
+        return jnp.exp(old - _finite(new))
+
     def finish(self, top, sums):
+        top = _finite(top)
         return jnp.exp(top)[:, None] * sums[0], _mean(top, sums)[1]
 
     def scaled(self, num, log_z, log_c):
-        return num * jnp.exp(log_c)[..., None], log_z + log_c
+        return num * jnp.broadcast_to(jnp.exp(log_c), log_z.shape)[:, None], log_z + log_c
 
 
 class Hardmax(AbstractReduction):
@@ -99,12 +114,15 @@ class Hardmax(AbstractReduction):
         self.tol = jnp.asarray(tol)
 
     def top(self, logits, log_w):
-        return _finite_max(logits if log_w is None else jnp.where(log_w > -jnp.inf, logits, -jnp.inf))
+        return _row_max(logits if log_w is None else jnp.where(log_w > -jnp.inf, logits, -jnp.inf))
 
     def weights(self, logits, log_w, top):
         tied = logits >= (top - self.tol.astype(top.dtype))[:, None]
         e = jnp.where(tied, 1 if log_w is None else jnp.exp(log_w), 0).astype(logits.dtype)
         return e, e
+
+    def rescale(self, old, new):
+        return jnp.ones_like(new)  # the second pass knows the top of all keys
 
     def finish(self, top, sums):
         return _mean(jnp.zeros_like(top), sums)
@@ -124,8 +142,11 @@ def as_reduction(reduce: str | AbstractReduction | Callable[[Array], Array]) -> 
     raise InputError(f"reduce = {reduce!r} is unknown; give 'softmax', 'exp', Hardmax(tol) or a function of the score.")
 
 
-def _finite_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
-    top = jax.lax.stop_gradient(jnp.max(a, axis=1))
+def _row_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
+    return jax.lax.stop_gradient(jnp.max(a, axis=1))
+
+
+def _finite(top: Float[Array, " n"]) -> Float[Array, " n"]:
     return jnp.where(top == -jnp.inf, 0, top)  # a row without keys: exp(-inf - 0) = 0
 
 

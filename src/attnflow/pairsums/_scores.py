@@ -15,6 +15,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from ._algebra import MATMUL, Algebra
+
 
 class Projected(NamedTuple):
     """Queries, keys, and what is added per query and per key (`None`: nothing)."""
@@ -41,18 +43,31 @@ class AbstractScore(eqx.Module):
     def isotropic(self) -> bool: ...
 
     @abc.abstractmethod
-    def logits(self, tile: Projected) -> Float[Array, "n m"]:
+    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         """Scores of a tile of projected queries against a tile of projected keys."""
 
+    @abc.abstractmethod
+    def bound(self, tile: Projected) -> Float[Array, " n"]:
+        """An upper bound of each query's scores, cheaper than the scores."""
 
-def inner_logits(tile: Projected) -> Float[Array, "n m"]:
+
+def inner_logits(tile: Projected, algebra: Algebra) -> Float[Array, "n m"]:
     """`<q_i, k_j> + a_i + c_j` for a tile."""
-    s = tile.queries @ tile.keys.T
+    s = algebra.outer(tile.queries, tile.keys)
     if tile.query_bias is not None:
         s = s + tile.query_bias[:, None]
     if tile.key_bias is not None:
         s = s + tile.key_bias[None, :]
     return s
+
+
+def inner_bound(tile: Projected) -> Float[Array, " n"]:
+    """Cauchy and Schwarz: `|q_i| max_j |k_j| + a_i + max_j c_j`."""
+    longest = jnp.sqrt(jnp.max(jnp.sum(tile.keys * tile.keys, axis=1)))
+    bound = jnp.sqrt(jnp.sum(tile.queries * tile.queries, axis=1)) * longest
+    if tile.query_bias is not None:
+        bound = bound + tile.query_bias
+    return bound if tile.key_bias is None else bound + jnp.max(tile.key_bias)
 
 
 class Inner(AbstractScore):
@@ -94,8 +109,11 @@ class Inner(AbstractScore):
     def isotropic(self) -> bool:
         return self.B is None and self.Q is None and self.K is None
 
-    def logits(self, tile: Projected) -> Float[Array, "n m"]:
-        return inner_logits(tile)
+    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
+        return inner_logits(tile, algebra)
+
+    def bound(self, tile: Projected) -> Float[Array, " n"]:
+        return inner_bound(tile)
 
 
 class SquaredDistance(AbstractScore):
@@ -126,9 +144,8 @@ class SquaredDistance(AbstractScore):
         u = x if self.Q is None else x @ self.Q.astype(x.dtype).T
         v = y if self.K is None else y @ self.K.astype(y.dtype).T
         g = self.g.astype(x.dtype)
-        if self.by_difference:
-            root = jnp.sqrt(g)
-            return Projected(root * u, root * v)
+        if self.by_difference:  # g waits for the difference: a factor before it would round the points first
+            return Projected(u, v)
         return Projected(2 * g * u, v, -g * jnp.sum(u * u, axis=-1), -g * jnp.sum(v * v, axis=-1))
 
     @property
@@ -140,8 +157,11 @@ class SquaredDistance(AbstractScore):
         # A function of |x - y| alone; on the sphere that is a function of <x, y>.
         return self.Q is None and self.K is None
 
-    def logits(self, tile: Projected) -> Float[Array, "n m"]:
+    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         if not self.by_difference:
-            return inner_logits(tile)
-        difference = tile.queries[:, None, :] - tile.keys[None, :, :]
-        return -jnp.sum(difference * difference, axis=-1)
+            return inner_logits(tile, algebra)
+        squares = [(tile.queries[:, c][:, None] - tile.keys[:, c][None, :]) ** 2 for c in range(tile.keys.shape[1])]
+        return -self.g.astype(tile.keys.dtype) * sum(squares[1:], start=squares[0])
+
+    def bound(self, tile: Projected) -> Float[Array, " n"]:
+        return jnp.zeros_like(tile.queries[:, 0])

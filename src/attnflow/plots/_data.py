@@ -61,10 +61,9 @@ def times(run: Any) -> tuple[np.ndarray, str]:
     """Saved times and the label of their axis; logarithms where the times themselves overflow."""
     clock = getattr(run, "clock", None)
     unit = f" ({clock})" if clock else ""
-    ts = getattr(run, "ts", None)
-    if ts is None:
+    if getattr(run, "log_ts", None) is not None:
         return np.asarray(run.log_ts, dtype=float), rf"logarithm of time $\log\,t${unit}"
-    return np.asarray(ts, dtype=float), "layer" if clock == "layers" else f"time $t${unit}"
+    return np.asarray(run.ts, dtype=float), "layer" if clock == "layers" else f"time $t${unit}"
 
 
 def index(at: int, frames: Frames) -> int:

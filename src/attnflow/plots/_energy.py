@@ -12,23 +12,24 @@ from ._style import PALETTE, new_figure, style
 SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B"}
 
 
-def energy(run: Any, scale: str = "Ehat", ax: Axes | None = None) -> Figure:
-    r"""Draw the model's declared energy along the run, on the scale asked for.
+def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure:
+    """Draw the model's declared energy along the run, on the scale asked for or the model's own.
 
     `"Ehat"` lies in (0, 1] and reaches 1 when all tokens coincide; its axis shows the whole range.
     """
     from ..diagnostics import energy as measure
 
     values = np.asarray(measure(run, scale=scale), dtype=float)
+    name = str(run.model.energy_scale(None, run.xs[0]) if scale is None else scale)
     ts, label = times(run)
     with style():
         ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
         ax.plot(ts, values, color=PALETTE["blue"])
-        if scale == "Ehat":
+        if name == "Ehat":
             ax.axhline(1, color="#8A949E", lw=0.8, ls=(0, (4, 3)), zorder=1)
             ax.set_ylim(0, 1.05)
         if ts[-1] > ts[0]:
             ax.set_xlim(ts[0], ts[-1])
-        ax.set(xlabel=label, ylabel=rf"energy ${SYMBOLS.get(scale, scale)}(t)$")
+        ax.set(xlabel=label, ylabel=rf"energy ${SYMBOLS.get(name, name)}(t)$")
         ax.grid()
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]

@@ -2,11 +2,10 @@
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.patches import Circle
 
 from ._data import Frames
-from ._marks import START, TOKEN, limits, segments, shades, time_bar, trail_width
+from ._marks import START, TOKEN, limits, segments, shades, strokes, time_bar, trail_width
 from ._style import FAINT, INK, PALETTE
 
 _INNER = 0.3  # radius at which the trails of the circle begin
@@ -35,7 +34,8 @@ def circle(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None
         ax.add_patch(Circle((0, 0), _INNER, fill=False, ec=FAINT, lw=0.8, ls=(0, (3, 3))))
         ax.text(0, 0, f"$t = {frames.ts[0]:.4g}$", ha="center", va="center", fontsize=9, color="#6B7580")
         paths = frames.xs[: at + 1] * radius[:, None, None]
-        ax.add_collection(LineCollection(list(segments(paths)), colors=shades(frames, at), lw=trail_width(frames.n)))
+        lines = strokes(segments(paths), shades(frames, at), linewidths=trail_width(frames.n), capstyle="round")
+        ax.add_collection(lines, autolim=False)
     ax.scatter(*frames.xs[at].T, s=frames.sizes, linewidth=frames.edges, zorder=3, **TOKEN)
     ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     inside = " (inside: time runs outwards)" if trails else ""
@@ -45,8 +45,9 @@ def circle(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None
 def plane(ax: Axes, frames: Frames, at: int, trails: bool, camera=None) -> None:
     """Tokens in the plane, with both axes on one scale."""
     if trails and at > 0:
-        pieces = list(segments(frames.xs[: at + 1]))
-        ax.add_collection(LineCollection(pieces, colors=shades(frames, at), lw=trail_width(frames.n)))
+        pieces = segments(frames.xs[: at + 1])
+        lines = strokes(pieces, shades(frames, at), linewidths=trail_width(frames.n), capstyle="round")
+        ax.add_collection(lines, autolim=False)
         ax.scatter(*frames.xs[0].T, zorder=2, **START)
     if trails:
         time_bar(ax, frames)

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PathCollection
 from matplotlib.colors import Normalize
+from matplotlib.path import Path
 
 from ._data import Frames
 from ._style import PALETTE, TIME
@@ -26,9 +28,19 @@ def segments(paths: np.ndarray) -> np.ndarray:
 
 
 def shades(frames: Frames, at: int) -> np.ndarray:
-    """A colour for each of `segments(frames.xs[: at + 1])`, by the time in its middle."""
+    """A colour for each of `segments(frames.xs[: at + 1])`, one of 64 by the time in its middle."""
     middles = (frames.ts[:at] + frames.ts[1 : at + 1]) / 2
-    return np.tile(TIME(_norm(frames)(middles)), (frames.n, 1))
+    return np.tile(TIME(np.round(_norm(frames)(middles) * 63) / 63), (frames.n, 1))
+
+
+def strokes(pieces: np.ndarray, colours: np.ndarray, **options: Any) -> PathCollection:
+    """Line pieces `(k, 2, 2)` with a colour each; all pieces of one colour are one path, which draws much faster."""
+    shown, which = np.unique(colours, axis=0, return_inverse=True)
+    paths = []
+    for c in range(len(shown)):
+        ends = pieces[which.ravel() == c].reshape(-1, 2)
+        paths.append(Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(ends) // 2)))
+    return PathCollection(paths, facecolors="none", edgecolors=shown, **options)
 
 
 def time_bar(ax: Axes, frames: Frames, pad: float = 0.04) -> None:
@@ -45,6 +57,13 @@ def limits(values: np.ndarray) -> tuple[float, float]:
     low, high = (finite.min(), finite.max()) if finite.size else (-1.0, 1.0)
     room = 0.06 * (high - low) or 0.5
     return float(low - room), float(high + room)
+
+
+def pale(colours: np.ndarray) -> np.ndarray:
+    """RGBA rows faded for what is behind: mixed with light grey, not transparent, as many tokens lie on one spot."""
+    faded = colours.copy()
+    faded[:, :3] = 0.3 * colours[:, :3] + 0.7 * 0.94
+    return faded
 
 
 def _norm(frames: Frames) -> Normalize:

@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle
 
 from ..errors import InputError
 from ._data import Camera, Frames
-from ._marks import START, TOKEN, segments, shades, time_bar, trail_width
+from ._marks import START, TOKEN, pale, segments, shades, strokes, time_bar, trail_width
 from ._style import INK
-
-_PALE = 0.7  # how far what is behind fades into the ball
 
 
 def sphere(ax: Axes, frames: Frames, at: int, trails: bool, camera: Camera | None = None) -> None:
@@ -27,6 +24,7 @@ def sphere(ax: Axes, frames: Frames, at: int, trails: bool, camera: Camera | Non
         raise InputError("the sphere is drawn on plain axes; give ax without projection='3d'.")
     eye = _eye(*(camera or _facing(frames)))
     _globe(ax, eye)
+    _triad(ax, eye)
     if trails and at > 0:
         pieces = segments(frames.xs[: at + 1]) @ eye.T
         _by_depth(ax, pieces, shades(frames, at), trail_width(frames.n))
@@ -56,8 +54,8 @@ def _eye(elevation: float | int, azimuth: float | int) -> np.ndarray:
 
 
 def _globe(ax: Axes, eye: np.ndarray) -> None:
-    """A softly lit ball with meridians and parallels, and the three axes where they leave it."""
-    u = np.linspace(-1, 1, 401)
+    """A softly lit ball with meridians and parallels."""
+    u = np.linspace(-1, 1, 257)
     right, up = np.meshgrid(u, u)
     depth = np.sqrt(np.clip(1 - right**2 - up**2, 0, 1))
     light = np.clip(-0.35 * right + 0.45 * up + 0.82 * depth, 0, 1)
@@ -67,7 +65,7 @@ def _globe(ax: Axes, eye: np.ndarray) -> None:
     ax.imshow(np.clip(ball, 0, 1), extent=(-1, 1, -1, 1), origin="lower", zorder=1.2, interpolation="bilinear")
     ax.add_patch(rim)
 
-    t = np.linspace(0, 2 * np.pi, 181)
+    t = np.linspace(0, 2 * np.pi, 91)
     turns = np.radians(np.arange(0, 180, 30))
     heights = np.radians([-60, -30, 0, 30, 60])
     meridians = [np.stack([np.cos(t) * np.cos(p), np.cos(t) * np.sin(p), np.sin(t)], 1) for p in turns]
@@ -75,19 +73,23 @@ def _globe(ax: Axes, eye: np.ndarray) -> None:
     lines = segments(np.stack([*meridians, *parallels], axis=1)) @ eye.T
     _by_depth(ax, lines, np.tile([0.62, 0.66, 0.70, 0.55], (len(lines), 1)), 0.5, above=1.4)
 
-    for k, stub in enumerate(np.eye(3)):
-        ends = np.outer([1.0, 1.09, 1.16], eye @ stub)
-        if ends[0, 2] < 0 and np.linalg.norm(ends[2, :2]) < 1.1:
-            continue  # hidden by the ball
-        ax.plot(*ends[:2, :2].T, color=INK, lw=0.8, zorder=1.7 if ends[0, 2] >= 0 else 1.0)
-        ax.text(ends[2, 0], ends[2, 1], f"$x_{k + 1}$", fontsize=9, ha="center", va="center", zorder=1.8)
+
+def _triad(ax: Axes, eye: np.ndarray) -> None:
+    """The directions of the three axes, small in the lower left corner."""
+    corner = np.array([-1.0, -1.0])
+    for k in np.argsort(eye[2]):  # the nearest last
+        tip, label = corner + 0.15 * eye[:2, k], corner + 0.215 * eye[:2, k]
+        if np.linalg.norm(eye[:2, k]) < 0.25:  # pointing at the viewer: no length to stand beside
+            label = corner + np.array([0.06, 0.06])
+        ax.plot(*np.stack([corner, tip]).T, color=INK, lw=0.9, alpha=0.9 if eye[2, k] >= 0 else 0.45)
+        ax.text(label[0], label[1], f"$x_{k + 1}$", fontsize=8.5, ha="center", va="center")
 
 
 def _by_depth(ax: Axes, pieces: np.ndarray, colours: np.ndarray, width: float, above: float = 2.0) -> None:
     """Line pieces (right, up, depth): those in front above the ball, those behind pale."""
     front = pieces[:, :, 2].mean(axis=1) >= 0
-    for chosen, shade, zorder in ((~front, _pale(colours), 1.3), (front, colours, above)):
-        lines = LineCollection(list(pieces[chosen, :, :2]), colors=shade[chosen], lw=width, zorder=zorder)
+    for chosen, shade, zorder in ((~front, pale(colours), 1.3), (front, colours, above)):
+        lines = strokes(pieces[chosen, :, :2], shade[chosen], linewidths=width, zorder=zorder, capstyle="round")
         ax.add_collection(lines, autolim=False)
 
 
@@ -97,14 +99,7 @@ def _scatter(
     """A disc per token: those behind pale and below what is in front, large ones below small ones."""
     colour = np.array([to_rgba(marks["color"])])
     others = {name: marks[name] for name in ("edgecolor", "label") if name in marks}
-    for behind, shade, level in ((True, _pale(colour), 1.5), (False, colour, zorder)):
+    for behind, shade, level in ((True, pale(colour), 1.5), (False, colour, zorder)):
         order = [i for i in np.argsort(-sizes, kind="stable") if (seen[i, 2] < 0) == behind]
         x, y = seen[order, :2].T
         ax.scatter(x, y, s=sizes[order], linewidth=edges[order], color=shade[0], zorder=level, **others)
-
-
-def _pale(colours: np.ndarray) -> np.ndarray:
-    """Mixed with the ball's own colour instead of made transparent, since many tokens lie on one spot."""
-    mixed = colours.copy()
-    mixed[:, :3] = (1 - _PALE) * colours[:, :3] + _PALE * 0.94
-    return mixed

@@ -25,10 +25,10 @@ Clock = Literal["SA", "USA", "shifted USA"]
 CLOCKS = ("SA", "USA", "shifted USA")
 
 
-def equiangular_rate(g: ArrayLike, *, n: int, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
+def equiangular_rate(g: ArrayLike, *, n: ArrayLike, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
     r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
     g = jnp.asarray(g, jnp.result_type(float))
-    beta = jnp.asarray(beta, g.dtype)
+    n, beta = jnp.asarray(n, g.dtype), jnp.asarray(beta, g.dtype)
     e = jnp.exp(beta * (g - 1))
     common = 2 * e * (1 - g) * ((n - 1) * g + 1)
     if kind == "SA":
@@ -51,7 +51,7 @@ def equiangular_flow(
 def _flow(ts: Array, n: Array, beta: Array, rho0: Array, kind: Clock) -> Array:
     double = ts.dtype == jnp.float64
     solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(lambda t, g, _: equiangular_rate(g, n=n, beta=beta, kind=kind)),  # pyright: ignore[reportArgumentType]
+        diffrax.ODETerm(lambda t, g, _: equiangular_rate(g, n=n, beta=beta, kind=kind)),
         diffrax.Dopri8() if double else diffrax.Tsit5(),
         ts[0],
         ts[-1],
@@ -80,10 +80,15 @@ def phase_time(beta: ArrayLike, *, n: int, delta: float = 1e-3, kind: Clock = "S
     if not 0 < delta < 1:
         raise InputError(f"delta = {delta:g} must lie between 0 and 1.")
     beta = jnp.asarray(beta, jnp.result_type(float))
+    return _quadrature(beta, jnp.asarray(n, beta.dtype), jnp.asarray(np.log(1 / delta), beta.dtype), kind)
+
+
+@eqx.filter_jit
+def _quadrature(beta: Array, n: Array, length: Array, kind: Clock) -> Array:
     # The integrand is analytic on a bounded interval: Gauss-Legendre converges geometrically.
     nodes, weights = np.polynomial.legendre.leggauss(400)
-    half = np.log(1 / delta) / 2
-    s, ds = jnp.asarray(half * (nodes + 1), beta.dtype), jnp.asarray(half * weights, beta.dtype)
+    s = length / 2 * jnp.asarray(nodes + 1, beta.dtype)
+    ds = length / 2 * jnp.asarray(weights, beta.dtype)
 
     def at(b: Array) -> Array:
         return jnp.sum(ds * jnp.exp(-s) / equiangular_rate(1 - jnp.exp(-s), n=n, beta=b, kind=kind))

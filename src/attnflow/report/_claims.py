@@ -20,32 +20,45 @@ def claim_table(claims: list[dict[str, Any]]) -> str:
 
 
 def _row(claim: dict[str, Any]) -> str:
-    many = any(isinstance(claim[k], list) and len(claim[k]) > 2 for k in ("expected", "measured"))
+    many = any(isinstance(claim[k], list) and len(claim[k]) > 1 for k in ("expected", "measured"))
     note = f'<p class="note">{e(_capital(claim["note"]))}.</p>' if claim["note"] else ""
     what = (
         f'<p>{e(claim["statement"])}</p>{note}<p class="source">{e(claim["source"])} · {e(claim["provenance"])}'
         f' · <code id="{e(claim["id"])}">{e(claim["id"])}</code></p>'
     )
     relation = {"at_most": "≤ ", "at_least": "≥ "}.get(claim["kind"], "")
-    expected = "below" if many and isinstance(claim["expected"], list) else relation + _inline(claim["expected"])
-    measured = "below" if many else _measured(claim)
-    cells = f"<td>{badge(claim['status'])}</td><td>{what}</td><td class=num>{expected}</td>"
-    cells += f"<td class=num>{measured}{_deviation(claim)}</td><td class=num>{_tolerance(claim)}</td>"
-    row = f'<tr class="{"first" if many else ""}">{cells}</tr>'
-    return row + (f'<tr class="more"><td></td><td colspan=4>{_list(claim)}</td></tr>' if many else "")
+    listed = isinstance(claim["expected"], list) and many
+    expected = f"{len(claim['expected'])} numbers" if listed else relation + number(_only(claim["expected"]))
+    cells = f"<td>{badge(claim['status'])}</td><td>{what}{_entries(claim) if many else ''}</td>"
+    cells += f"<td class=num>{expected}</td><td class=num>{_worst(claim) if many else _measured(claim)}"
+    cells += f"{_deviation(claim)}</td><td class=num>{_tolerance(claim)}</td>"
+    return f"<tr>{cells}</tr>"
 
 
-def _inline(value: Any) -> str:
-    return ", ".join(map(number, value)) if isinstance(value, list) else number(value)
+def _only(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _digits(claim: dict[str, Any]) -> int:
+    """An equality is read digit by digit; of a bound the first few say how far away it is."""
+    return 10 if claim["kind"] == "equal" else 3
 
 
 def _measured(claim: dict[str, Any]) -> str:
-    value = _inline(claim["measured"])
-    return value if claim["stderr"] is None else f"{value} ± {_short(claim['stderr'])}"
+    value = number(_only(claim["measured"]), _digits(claim))
+    return value if claim["stderr"] is None else f"{value} ± {number(_only(claim['stderr']), 2)}"
 
 
-def _short(value: Any) -> str:
-    return ", ".join(number(v, 2) for v in value) if isinstance(value, list) else number(value, 2)
+def _worst(claim: dict[str, Any]) -> str:
+    """Of many measured numbers the one that decides."""
+    values = claim["measured"]
+    if not isinstance(values, list) or any(v is None or isinstance(v, list) for v in values):
+        return "–"
+    if claim["kind"] == "property":
+        return f"true in {sum(values)} of {len(values)}"
+    if claim["kind"] == "equal":
+        return f"{len(values)} numbers"
+    return number(max(values) if claim["kind"] == "at_most" else min(values), 3)
 
 
 def _tolerance(claim: dict[str, Any]) -> str:
@@ -75,17 +88,15 @@ def _deviation(claim: dict[str, Any]) -> str:
     return f'<p class="source">off by {"at most " if len(pairs) > 1 else ""}{number(float(worst), 2)}</p>'
 
 
-def _list(claim: dict[str, Any]) -> str:
-    """Long lists, one column for each entry."""
-    rows = []
-    if isinstance(claim["expected"], list):
-        rows.append(("expected", claim["expected"]))
-    if isinstance(claim["measured"], list):
-        rows.append(("measured", claim["measured"]))
-    body = "".join(
-        f"<tr><th>{name}</th>" + "".join(f"<td>{_inline(v)}</td>" for v in values) + "</tr>" for name, values in rows
-    )
-    return f'<div class="wide"><table class="entries">{body}</table></div>'
+def _entries(claim: dict[str, Any]) -> str:
+    """Every entry of a list: what was measured, under what was expected."""
+    both = isinstance(claim["expected"], list)
+    columns = ""
+    for measured, expected in _pairs(claim):
+        above = f"<span>{number(expected)}</span>" if both else ""
+        columns += f"<li>{above}<span>{number(measured, _digits(claim))}</span></li>"
+    label = "<li><i>expected</i><i>measured</i></li>" if both else "<li><i>measured</i></li>"
+    return f'<ul class="entries">{label}{columns}</ul>' if columns else ""
 
 
 def _capital(text: str) -> str:

@@ -38,7 +38,7 @@ def page(root: Path, records: list[dict[str, Any]]) -> str:
 </head>
 <body>
 <header>
-<p class="kicker">attnflow · report of {time.strftime("%-d %B %Y")}</p>
+<p class="kicker">attnflow · report of {_today()}</p>
 <h1>{e(title)}</h1>
 {_summary(records)}
 </header>
@@ -151,3 +151,7 @@ def _computation(root: Path, record: dict[str, Any]) -> str:
 <div class="wide"><table class="cells"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>
 {cite}
 {trace}"""
+
+
+def _today() -> str:
+    return f"{time.localtime().tm_mday} {time.strftime('%B %Y')}"

@@ -5,6 +5,7 @@ import unicodedata
 from typing import NamedTuple
 
 _ACCENTS = {"'": "\u0301", "`": "\u0300", '"': "\u0308", "^": "\u0302", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
+_LETTERS = {"i": "ı", "j": "ȷ", "o": "ø", "l": "ł", "ss": "ß", "ae": "æ", "aa": "å"}
 
 
 class Reference(NamedTuple):
@@ -42,5 +43,7 @@ def _plain(tex: str) -> str:
     def accented(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
+    for command, letter in _LETTERS.items():
+        tex = re.sub(rf"\\{command}\b\s*", letter, tex)
     tex = re.sub(r"\\(['`\"^~]|[cv]\b)\s*\{?(\w)\}?", accented, tex)
     return tex.replace("{", "").replace("}", "").replace("--", "–").replace("~", " ")

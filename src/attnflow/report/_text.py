@@ -26,7 +26,7 @@ def number(value: Any, digits: int = 10) -> str:
     return power if mantissa == "1" else f"{mantissa} · {power}"
 
 
-def seconds(value: float) -> str:
+def seconds(value: float | int) -> str:
     """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
     if value < 10:
         return f"{value:.1f} s"

@@ -5,6 +5,7 @@ Inside the library a cloud is an array `(n, d)` with tokens as rows and `w` is `
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import overload
 
 import jax
@@ -44,7 +45,7 @@ def check_tokens(x: ArrayLike, space: AbstractSpace) -> Float[Array, "n d"]:
     return space.check(x)
 
 
-def check_weights(w: ArrayLike | None, n: int) -> Float[Array, " n"] | None:
+def check_weights(w: ArrayLike | Sequence[float] | None, n: int) -> Float[Array, " n"] | None:
     """Weights as a probability vector: a sum off by at most 1e-3 is mended with a message, more is refused."""
     if w is None:
         return None

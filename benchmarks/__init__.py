@@ -1,0 +1,1 @@
+"""How fast it is, apart from whether it is right (that is what tests are for)."""

@@ -1,0 +1,80 @@
+r"""Hardmax attention: every query reads its best key alone, the limit of softmax as the temperature vanishes."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .. import pairsums
+from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..registry import Entry, Param
+from ..spaces import log_weights
+from ._attention import AbstractAttention, apply_value, non_negative, parameter, score_matrices
+
+
+class Hardmax(AbstractAttention):
+    r"""$$ \Gamma_\mu(x) = \frac1{\mu(C(x))} \int_{C(x)} V y\, d\mu(y), \qquad
+           C(x) = \Big\{ y \in \operatorname{supp}\mu :
+           \langle Qx, Ky\rangle \ge \max_z \langle Qx, Kz\rangle - \mathrm{tol} \Big\}. $$
+
+    Tied keys are averaged with their weights, so splitting a token in two changes nothing, and if all scores are equal
+    the query reads the weighted mean. There is no temperature. The field jumps where the best key changes.
+
+    **Arguments:** `B` (or `Q` and `K`, $B = Q^\top K$) and `V`, each `None` for the identity; `tol >= 0`, how far below
+    the best score a key still ties, an absolute number. With `tol=0` two scores that agree on paper tie only if they
+    agree in floating point.
+
+    ??? cite "Clustering in pure-attention hardmax transformers, Alcalde, Fantuzzi, Zuazua (arXiv:2407.01602)"
+    """
+
+    B: Any
+    V: Any
+    tol: Any
+    Q: Any
+    K: Any
+
+    def __init__(self, B: Any = None, V: Any = None, *, tol: Any = 0.0, Q: Any = None, K: Any = None):
+        self.B, self.Q, self.K = score_matrices(B, Q, K)
+        self.V = parameter("V", V, ndim=2)
+        self.tol = non_negative("tol", tol)
+
+    @property
+    def clock(self) -> str:
+        return "SA"
+
+    @property
+    def score(self) -> Inner:
+        return Inner(jnp.ones(()), self.B, Q=self.Q, K=self.K)
+
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n p"]:
+        mean, _ = pair_sums(
+            self.score,
+            x,
+            y,
+            apply_value(self.V, y),
+            log_w=log_weights(w),
+            pairs=pairs,
+            reduce=pairsums.Hardmax(self.tol),
+            kernel=kernel,
+        )
+        return mean
+
+
+ENTRY = Entry(
+    kind="attention",
+    name="hardmax",
+    factory=Hardmax,
+    summary="the best key alone, ties averaged (softmax at zero temperature)",
+    params={"tol": Param(0.0, bounds=(0.0, 1.0), help="how far below the best score a key still ties")},
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    papers=("hardmax",),
+)

@@ -1,0 +1,72 @@
+r"""L2 attention: softmax of minus a squared distance."""
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from ..pairsums import AbstractPairs, Full, SquaredDistance, pair_sums
+from ..registry import Entry, Param
+from ..spaces import log_weights
+from ._attention import AbstractAttention, apply_value, non_negative, parameter
+
+
+class L2(AbstractAttention):
+    r"""$$ \Gamma_\mu(x) = \frac{\int e^{-g|Qx - Ky|^2}\, V y\, d\mu(y)}{\int e^{-g|Qx - Ky|^2}\, d\mu(y)}. $$
+
+    With $Q = K = I/\sqrt{2\epsilon g}$ and $V = I$ it is the barycentre of Gaussian mean shift at bandwidth
+    $\sqrt\epsilon$; on the sphere with $Q = K = I$ it is softmax attention at $\beta = 2g$.
+
+    **Arguments:** `g >= 0`, its inverse temperature; `V`, `Q`, `K`, each `None` for the identity;
+    `by_difference=True` never expands the square, slower and right to the last digit for close points (long times).
+
+    ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
+    """
+
+    g: Any
+    V: Any
+    Q: Any
+    K: Any
+    by_difference: bool = eqx.field(static=True)
+
+    def __init__(self, g: Any = 1.0, V: Any = None, *, Q: Any = None, K: Any = None, by_difference: bool = False):
+        self.g = non_negative("g", g)
+        self.V, self.Q, self.K = parameter("V", V, 2), parameter("Q", Q, 2), parameter("K", K, 2)
+        self.by_difference = by_difference
+
+    @property
+    def clock(self) -> str:
+        return "SA"
+
+    @property
+    def score(self) -> SquaredDistance:
+        return SquaredDistance(self.g, self.Q, self.K, by_difference=self.by_difference)
+
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n p"]:
+        mean, _ = pair_sums(
+            self.score, x, y, apply_value(self.V, y), log_w=log_weights(w), pairs=pairs, reduce="softmax", kernel=kernel
+        )
+        return mean
+
+
+ENTRY = Entry(
+    kind="attention",
+    name="l2",
+    factory=L2,
+    summary="softmax of minus the squared distance of query and key",
+    params={
+        "g": Param(1.0, bounds=(0.0, 1e6), scale="log", symbol="g", help="inverse temperature of L2 attention"),
+        "by_difference": Param(False, help="never expand the square: exact for close points, slower"),
+    },
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    papers=("unified",),
+)

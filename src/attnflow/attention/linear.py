@@ -1,0 +1,75 @@
+r"""Linear attention: the score itself is the weight. Its sum over the keys is a matrix, so n tokens cost O(n)."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..registry import Entry, Param
+from ..spaces import log_weights
+from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+
+
+class Linear(AbstractAttention):
+    r"""$$ \Gamma_\mu(x) = \int \beta\langle Qx, Ky\rangle\, V y\, d\mu(y)
+           = \beta\, V\, \mathbb E_\mu[y y^\top]\, K^\top Q\, x. $$
+
+    Where every query sees all keys the second form is computed, in time linear in the number of tokens; other pairs
+    go through the sum over pairs (a positional bias is added to the score, and so to the weight).
+
+    **Arguments:** `beta >= 0` the inverse temperature, here the speed; `B` (or `Q` and `K`, $B = Q^\top K$) and `V`,
+    each `None` for the identity.
+
+    ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
+    """
+
+    beta: Any
+    B: Any
+    V: Any
+    Q: Any
+    K: Any
+
+    def __init__(self, beta: Any = 1.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None):
+        self.beta = inverse_temperature(beta)
+        self.B, self.Q, self.K = score_matrices(B, Q, K)
+        self.V = parameter("V", V, ndim=2)
+
+    @property
+    def clock(self) -> str:
+        return "linear"
+
+    @property
+    def score(self) -> Inner:
+        return Inner(self.beta, self.B, Q=self.Q, K=self.K)
+
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n p"]:
+        values = apply_value(self.V, y)
+        if isinstance(pairs, Full) and pairs.skip is None and not pairs.normalized:
+            queries, keys, *_ = self.score.project(x, y)
+            weighted = values / y.shape[0] if w is None else w.astype(y.dtype)[:, None] * values
+            return queries @ (keys.T @ weighted)
+        total, _ = pair_sums(
+            self.score, x, y, values, log_w=log_weights(w), pairs=pairs, reduce=jnp.positive, kernel=kernel
+        )
+        return total
+
+
+ENTRY = Entry(
+    kind="attention",
+    name="linear",
+    factory=Linear,
+    summary="the score itself as weight; exact in O(n)",
+    params={"beta": Param(1.0, bounds=(0.0, 1e6), scale="log", symbol="β", help="inverse temperature")},
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    papers=("unified",),
+)

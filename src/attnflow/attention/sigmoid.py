@@ -1,0 +1,118 @@
+r"""Sigmoid attention: each pair is weighed by itself, without a denominator."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Projected, pair_sums
+from ..pairsums._algebra import MATMUL, Algebra
+from ..registry import Entry, Param
+from ..spaces import log_weights
+from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+
+
+class BiasedInner(AbstractScore):
+    r"""$s_{ij} = \beta\, x_i^\top B\, y_j + b$ with one number $b$ for all pairs."""
+
+    inner: Inner
+    bias: Float[Array, ""]
+
+    def __init__(self, inner: Inner, bias: ArrayLike):
+        self.inner = inner
+        self.bias = jnp.asarray(bias)
+
+    def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
+        queries, keys, *_ = self.inner.project(x, y)
+        return Projected(queries, keys, jnp.full(x.shape[:1], self.bias.astype(x.dtype)))
+
+    @property
+    def T(self) -> "BiasedInner":
+        return BiasedInner(self.inner.T, self.bias)
+
+    @property
+    def isotropic(self) -> bool:
+        return self.inner.isotropic
+
+    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
+        return self.inner.logits(tile, algebra)
+
+    def bound(self, tile: Projected) -> Float[Array, " n"]:
+        return self.inner.bound(tile)
+
+
+class Sigmoid(AbstractAttention):
+    r"""$$ \Gamma_\mu(x) = \int \sigma\big(\beta\langle Qx, Ky\rangle + b\big)\, V y\, d\mu(y),
+           \qquad \sigma(s) = \frac1{1 + e^{-s}}. $$
+
+    With $b = -\log n$ and a plain sum over the tokens ($w_j = 1$), as in practice, it tends to the unnormalised map as
+    $n \to \infty$.
+
+    **Arguments:** `beta >= 0` the inverse temperature; `bias`, the number $b$; `B` (or `Q` and `K`, $B = Q^\top K$) and
+    `V`, each `None` for the identity.
+
+    ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
+    """
+
+    beta: Any
+    bias: Any
+    B: Any
+    V: Any
+    Q: Any
+    K: Any
+
+    def __init__(
+        self, beta: Any = 1.0, bias: Any = 0.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None
+    ):
+        self.beta = inverse_temperature(beta)
+        self.bias = parameter("bias", bias, ndim=0)
+        if self.bias is None:
+            raise InputError("bias is missing; give a number, for example bias=0.0.")
+        self.B, self.Q, self.K = score_matrices(B, Q, K)
+        self.V = parameter("V", V, ndim=2)
+
+    @property
+    def clock(self) -> str:
+        return "sigmoid"
+
+    @property
+    def score(self) -> BiasedInner:
+        return BiasedInner(Inner(self.beta, self.B, Q=self.Q, K=self.K), self.bias)
+
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n p"]:
+        total, _ = pair_sums(
+            self.score,
+            x,
+            y,
+            apply_value(self.V, y),
+            log_w=log_weights(w),
+            pairs=pairs,
+            reduce=jax.nn.sigmoid,
+            kernel=kernel,
+        )
+        return total
+
+
+ENTRY = Entry(
+    kind="attention",
+    name="sigmoid",
+    factory=Sigmoid,
+    summary="each pair weighed by a sigmoid of its score, without a denominator",
+    params={
+        "beta": Param(1.0, bounds=(0.0, 1e6), scale="log", symbol="β", help="inverse temperature"),
+        "bias": Param(0.0, bounds=(-100.0, 100.0), symbol="b", help="number added to the score inside the sigmoid"),
+    },
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    papers=("unified",),
+)

@@ -1,0 +1,312 @@
+r"""Sinkhorn attention: rows and columns of the attention matrix sum to one."""
+
+import operator
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.scipy.sparse.linalg import cg
+from jaxtyping import Array, Bool, Float, Int
+
+from ..errors import InputError
+from ..pairsums import AbstractPairs, Causal, Full, Inner, Transposed, pair_sums
+from ..registry import Entry, Param
+from ..spaces import log_weights
+from ._attention import AbstractAttention, apply_value, inverse_temperature, non_negative, parameter, score_matrices
+from ._energy import direction, is_symmetric
+
+SCALE = "E_S"
+
+# The step of the averaged update. In L2(w) its Jacobian is 1 - step (1 + P) with P the plan, whose eigenvalues lie in
+# [0, 1] because exp(beta <x, y>) is a positive definite kernel: 2/3 makes the worst factor 1/3 at every beta.
+AVERAGED_STEP = 2 / 3
+
+
+class Potentials(NamedTuple):
+    """What the iteration ends with: `f` of the rows, `h` of the columns, iterations taken, and whether it converged."""
+
+    f: Float[Array, " m"]
+    h: Float[Array, " m"]
+    iterations: Int[Array, ""]
+    converged: Bool[Array, ""]
+
+
+class Sinkhorn(AbstractAttention):
+    r"""$$ \Gamma_\mu(x) = \int \kappa(x, y)\, V y\, d\mu(y), \qquad
+           \kappa(x, y) = e^{\beta\langle Qx, Ky\rangle + f(x) + h(y)}, $$
+
+    with potentials $f, h$ such that $\int\kappa\,d\mu(y) = 1$ for all $x$ and $\int\kappa\,d\mu(x) = 1$ for all $y$:
+    the entropic transport plan of $\mu$ to itself. The potentials belong to the measure of the keys; a query that is
+    no key reads with their $h$ and its own $f$, from the row normalisation.
+
+    By default the potentials are converged, in the log domain, and differentiated implicitly (forward and reverse, in
+    memory linear in the number of tokens). `half_steps=N`, odd, makes exactly $N$ alternating normalisations instead,
+    rows first and last; $N = 1$ is softmax attention.
+
+    **Arguments:** `beta`, `B`, `V`, `Q`, `K` as for `Softmax`.
+
+    - `half_steps`: an odd number, or `None` (or 0) for converged.
+    - `tol`: converged when the potentials change by less (or by round-off, if that is more) in an iteration.
+    - `max_iterations`: if that is not reached, the velocity is NaN, so a run ends, with `Outcome.NOT_CONVERGED`;
+      `potentials(x, w).converged` says it for one cloud. (No plan may exist: a token without its self term that holds
+      more than half the weight.)
+
+    Converged, it refuses causal pairs: only the identity is triangular with rows and columns summing to one.
+
+    ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
+
+    ??? cite "Sinkformers: transformers with doubly stochastic attention, Sander et al. (arXiv:2110.11773)"
+    """
+
+    beta: Any
+    B: Any
+    V: Any
+    Q: Any
+    K: Any
+    tol: Any
+    half_steps: int | None = eqx.field(static=True)
+    max_iterations: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        beta: Any = 1.0,
+        B: Any = None,
+        V: Any = None,
+        *,
+        Q: Any = None,
+        K: Any = None,
+        half_steps: int | None = None,
+        tol: Any = 1e-9,
+        max_iterations: int = 1000,
+    ):
+        self.beta = inverse_temperature(beta)
+        self.B, self.Q, self.K = score_matrices(B, Q, K)
+        self.V = parameter("V", V, ndim=2)
+        self.tol = non_negative("tol", tol)
+        self.half_steps = _whole("half_steps", half_steps or 0) or None
+        if self.half_steps is not None and (self.half_steps < 0 or self.half_steps % 2 == 0):
+            raise InputError(
+                f"half_steps = {half_steps} does not end on a row step; take an odd number, or None for converged."
+            )
+        self.max_iterations = _whole("max_iterations", max_iterations)
+        if self.max_iterations < 1:
+            raise InputError(f"max_iterations = {max_iterations} allows no iteration; take at least 1.")
+
+    @property
+    def clock(self) -> str:
+        return "SA"
+
+    @property
+    def score(self) -> Inner:
+        return Inner(self.beta, self.B, Q=self.Q, K=self.K)
+
+    def __call__(
+        self,
+        x: Float[Array, "n d"],
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, "n p"]:
+        plan = self._plan(y, w, _own_pairs(pairs, x.shape[0], y.shape[0]), kernel)
+        h = plan.after(self.half_steps) if self.half_steps is not None else self._converged(plan, state)[0]
+        mean, _ = pair_sums(
+            self.score, x, y, apply_value(self.V, y), log_w=plan.log_w + h, pairs=pairs, reduce="softmax", kernel=kernel
+        )
+        return mean
+
+    def potentials(
+        self,
+        x: Float[Array, "m d"],
+        w: Float[Array, " m"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Float[Array, " m"] | None = None,
+    ) -> Potentials:
+        """The potentials of a cloud, NaN if they did not converge; `state` is a first guess of `h`."""
+        plan = self._plan(x, w, _own_pairs(pairs, x.shape[0], x.shape[0]), kernel)
+        if self.half_steps is not None:
+            h = plan.after(self.half_steps)
+            return Potentials(plan.row(h), h, jnp.asarray(self.half_steps // 2), jnp.asarray(True))
+        h, iterations, converged = self._converged(plan, state)
+        return Potentials(plan.row(h), h, iterations, converged)
+
+    def warm(
+        self,
+        x: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        state: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> Float[Array, " m"] | None:
+        """The `state` for calls near the cloud `(x, w)`: the potential `h` there, not differentiated.
+
+        `state` is that of a cloud not far away, or `None`. A state that is not finite says: not converged.
+        """
+        if self.half_steps is not None:
+            return None
+        frozen = jax.tree.map(jax.lax.stop_gradient, (self, x, w, state, pairs))
+        attention, x, w, state, pairs = frozen
+        return attention.potentials(x, w, pairs=pairs, kernel=kernel, state=state).h
+
+    def _plan(self, y: Array, w: Array | None, pairs: AbstractPairs, kernel: str) -> "_Plan":
+        if self.half_steps is None and isinstance(pairs.pairs if isinstance(pairs, Transposed) else pairs, Causal):
+            raise InputError(
+                "converged Sinkhorn attention cannot be causal: only the identity is triangular with rows and columns "
+                "summing to one; give a number of normalisations, for example half_steps=3."
+            )
+        log_w = jnp.full(y.shape[0], -jnp.log(jnp.asarray(y.shape[0], y.dtype))) if w is None else log_weights(w)
+        return _Plan(self.score, y, log_w.astype(y.dtype), pairs, kernel)
+
+    def _converged(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
+        h, iterations, converged = plan.converged(state, self.tol.astype(plan.y.dtype), self.max_iterations)
+        return jnp.where(converged, h, jnp.nan), iterations, converged
+
+    def energy_direction(self, d: int) -> int:
+        """+1 if the flow climbs its energy (V = B symmetric), -1 if it descends (V = -B), 0 otherwise."""
+        return direction(self, d)
+
+    def energy_scale(self, scale: str | None, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
+        """`"E_S"`, the one scale this map has; refused in a sentence where it means nothing."""
+        if self.half_steps is not None:
+            raise InputError("this model has no energy: N half-steps of Sinkhorn are no gradient flow; converge them.")
+        if not is_symmetric(self, x.shape[-1]):
+            raise InputError("this model has no energy: B is not symmetric; its flow is no gradient flow.")
+        if not on_sphere and self.energy_direction(x.shape[-1]) == 0:
+            raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
+        if scale not in (None, SCALE):
+            raise InputError(f"energy scale {scale!r} is not for Sinkhorn attention; ask for {SCALE!r}.")
+        return SCALE
+
+    def energy(
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str = SCALE, kernel: str = "auto"
+    ) -> Float[Array, ""]:
+        r"""$E(\mu) = \max_\pi \int \beta\langle x, By\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)
+        = -\int (f + h)\,d\mu$ over plans $\pi$ of $\mu$ to itself."""
+        found = self.potentials(x, w, kernel=kernel)
+        total = found.f + found.h
+        return -jnp.mean(total) if w is None else -jnp.sum(jnp.where(w > 0, w * total, 0))
+
+    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:
+        r"""$\dot E = 2\beta\sum_i w_i|\dot x_i|^2$ for $V = B$: the metric weighs token $i$ by $2\beta w_i$."""
+        return jnp.full(x.shape[:1], jnp.log(2 * self.beta.astype(x.dtype)))
+
+
+class _Plan(NamedTuple):
+    """The plan of the keys' measure to itself: its two normalisations, and its potentials."""
+
+    score: Inner
+    y: Float[Array, "m d"]
+    log_w: Float[Array, " m"]
+    pairs: AbstractPairs
+    kernel: str
+
+    def row(self, h: Float[Array, " m"]) -> Float[Array, " m"]:
+        """The `f` that makes rows sum to one; zero in a row that sees nothing."""
+        return self._half(self.score, self.pairs, h)
+
+    def column(self, f: Float[Array, " m"]) -> Float[Array, " m"]:
+        return self._half(self.score.T, self.pairs.T, f)
+
+    def _half(self, score: Any, pairs: AbstractPairs, potential: Float[Array, " m"]) -> Float[Array, " m"]:
+        nothing = jnp.zeros((self.y.shape[0], 0), self.y.dtype)
+        log_w = self.log_w + potential
+        log_z = pair_sums(score, self.y, self.y, nothing, log_w=log_w, pairs=pairs, reduce="exp", kernel=self.kernel)[1]
+        return jnp.where(log_z == -jnp.inf, 0, -log_z)
+
+    def after(self, half_steps: int) -> Float[Array, " m"]:
+        """`h` when all of the half-steps but the last, a row step, are done."""
+        h = jnp.zeros_like(self.log_w)
+        return jax.lax.scan(lambda h, _: (self.column(self.row(h)), None), h, length=half_steps // 2)[0]
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the score is known to be a symmetric, positive definite kernel, so that f = h."""
+        return self.score.isotropic and isinstance(self.pairs, Full) and self.pairs.skip is None
+
+    def converged(self, guess: Any, tol: Float[Array, ""], max_iterations: int) -> tuple[Array, Array, Array]:
+        r"""`h`, the iterations taken, and whether they converged.
+
+        The fixed point is $h = T h$ with $T$ one row and one column step, or, if $f = h$, minus one row step.
+        Keys of weight zero take no part: nothing depends on their $h$.
+        """
+        here = self.log_w > -jnp.inf
+        step = AVERAGED_STEP if self.symmetric else 1.0
+
+        def image(h: Array) -> tuple[Array, Array]:
+            f = self.row(h)
+            return jnp.where(here, f if self.symmetric else self.column(f), 0), f
+
+        def iterate(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            h, iterations, _ = carry
+            new, f = image(h)
+            change = jnp.max(jnp.abs(new - h))
+            round_off = 8 * jnp.finfo(h.dtype).eps * (1 + jnp.max(jnp.abs(h)) + jnp.max(jnp.where(here, jnp.abs(f), 0)))
+            return h + step * (new - h), iterations + 1, change <= jnp.maximum(tol, round_off)
+
+        def more(carry: tuple[Array, Array, Array]) -> Array:
+            h, iterations, done = carry
+            return ~done & (iterations < max_iterations) & jnp.isfinite(h).all()
+
+        # In the variable u = sqrt(w) h the Jacobian 1 - T' is symmetric, so that conjugate gradients solve with it and
+        # with its transpose. A constant added to h (and taken from f) changes nothing: that direction is pinned.
+        root_w = jax.lax.stop_gradient(jnp.where(here, jnp.exp(self.log_w / 2), 1))
+        null = jnp.where(here & (not self.symmetric), root_w, 0)
+
+        def residual(u: Array) -> Array:
+            h = u / root_w
+            return root_w * (image(h)[0] - h)
+
+        def solve(_: Any, u: Array) -> tuple[Array, tuple[Array, Array]]:
+            start = (u / root_w, jnp.asarray(0), jnp.asarray(False))
+            h, iterations, done = jax.lax.while_loop(more, iterate, start)
+            return root_w * h, (iterations, done)
+
+        def tangent_solve(linear: Any, b: Array) -> Array:
+            accuracy = float(jnp.finfo(b.dtype).eps) ** 0.65
+            return cg(lambda v: null * jnp.vdot(null, v) - linear(v), -b, tol=accuracy, maxiter=max_iterations)[0]
+
+        h = jnp.zeros_like(self.log_w) if guess is None else jnp.where(here & jnp.isfinite(guess), guess, 0)
+        u, (iterations, done) = jax.lax.custom_root(residual, root_w * h, solve, tangent_solve, has_aux=True)
+        return u / root_w, iterations, done
+
+
+def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:
+    """The pairs of the keys among themselves. (A factor per row, as of `normalized` pairs, is absorbed by f.)"""
+    if isinstance(pairs, Full):
+        return Full() if pairs.skip is None else Full(skip=(pairs.skip[1], pairs.skip[1]))
+    if isinstance(pairs, Causal):
+        return Causal(strict=pairs.strict, slope=pairs.slope)
+    if n != m:
+        raise InputError(
+            f"Sinkhorn attention does not know how {m} keys see each other from {type(pairs).__name__} pairs of "
+            f"{n} queries; give Full or Causal pairs."
+        )
+    return pairs
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} = {value!r} is not a whole number.") from None
+
+
+ENTRY = Entry(
+    kind="attention",
+    name="sinkhorn",
+    factory=Sinkhorn,
+    summary="doubly stochastic attention, the entropic transport plan of the tokens to themselves",
+    params={
+        "beta": Param(1.0, bounds=(0.0, 1e6), scale="log", symbol="β", help="inverse temperature"),
+        "half_steps": Param(0, bounds=(0, 999), symbol="N", help="Sinkhorn half-steps, an odd number; 0: converged"),
+    },
+    symmetries=frozenset({"permutation", "rotation", "splitting"}),
+    monotone="increasing",
+    papers=("unified",),
+)

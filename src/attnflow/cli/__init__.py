@@ -1,0 +1,82 @@
+"""The command `attnflow`.
+
+Exit codes: 0 all is well (and all claims hold), 1 a claim fails, 2 bad input, 3 a crash. What is bad about an input
+is said in one sentence on standard error. Commands import what they need when they run, so that `--help` is quick.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import AttnflowError, AttnflowWarning
+from . import _cite, _list, _plot, _reproduce, _simulate
+
+TRACEBACK = "--traceback"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command line (by default the one this process was started with) and leave with its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    verbose = TRACEBACK in args or os.environ.get("ATTNFLOW_TRACEBACK", "") not in ("", "0")
+    args = [a for a in args if a != TRACEBACK]  # allowed in any place
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            _app(args)(args=args, prog_name="attnflow")
+    except Exception as error:
+        if verbose:
+            raise
+        if isinstance(error, AttnflowError):
+            print(f"attnflow: {error}", file=sys.stderr)
+            sys.exit(2)
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"attnflow stopped unexpectedly ({text}); add {TRACEBACK} to see where.", file=sys.stderr)
+        sys.exit(3)
+
+
+def _app(args: Sequence[str]) -> typer.Typer:
+    app = typer.Typer(
+        help="Transformers as interacting particles: reproduce the theory, simulate, look.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    app.command("reproduce")(_reproduce.reproduce)
+    app.command("list")(_list.list_everything)
+    # The flags of `simulate` come from the registry, and that imports JAX: only who asks for them pays for it.
+    asked = "simulate" in (*args, *os.environ.get("_TYPER_COMPLETE_ARGS", "").split())
+    app.command("simulate")(_simulate.command(with_parameters=asked))
+    app.command("plot")(_plot.plot)
+    app.command("cite")(_cite.cite)
+    return app
+
+
+def _print_version(asked: bool) -> bool:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"attnflow {version('attnflow')}")
+        raise typer.Exit()
+    return asked
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option(TRACEBACK, help="After a crash show where it happened (also ATTNFLOW_TRACEBACK=1).")
+    ] = False,
+) -> None:
+    """Both are dealt with elsewhere, and declared here for the help."""
+
+
+def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+    where = "" if issubclass(category, AttnflowWarning) else f" ({category.__name__}, {filename}:{lineno})"
+    print(f"attnflow: {message}{where}", file=sys.stderr)

@@ -1,0 +1,140 @@
+"""`attnflow reproduce`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ..errors import InputError
+
+SIGNS = {"holds": "✓", "fails": "✗", "skipped": "–", "error": "!"}
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Experiments, as `list` shows them.")
+    ] = None,
+    paper: Annotated[str | None, typer.Option(metavar="KEY", help="All experiments of a paper.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
+    only_failed: Annotated[
+        bool, typer.Option("--only-failed", help="Compute again what last failed or crashed in the folder.")
+    ] = False,
+    scale: Annotated[
+        Literal["quick", "full"] | None,
+        typer.Option(help="quick (the default): minutes on two cores; full: the paper's own parameters."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for data, figures and report.")] = Path(
+        "attnflow-results"
+    ),
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws (default 0).")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes to share the work and the threads.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON on standard output.")] = False,
+) -> None:
+    """Run experiments, check every claim with a number, draw the figures and write one report.
+
+    Finished computations in the folder are used again: a run that was stopped goes on where it was. Several processes
+    may share a folder. Exit code 0: all claims hold; 1: a claim fails; 2: bad input; 3: something crashed.
+
+    Examples:
+
+    [bold]attnflow reproduce perspective-equiangular[/bold]
+
+    [bold]attnflow reproduce --paper perspective --scale full --workers 4 --out results[/bold]
+
+    [bold]attnflow reproduce --only-failed --out results[/bold]
+    """
+    from ..experiments._folder import RunFolder
+    from ..experiments._progress import Bar
+    from ..experiments._runner import exit_code
+    from ..experiments._runner import reproduce as run
+
+    chosen = _choose(ids or [], paper, everything)
+    if not chosen and not only_failed:
+        raise InputError("say what to reproduce: experiment ids, --paper KEY or --all (attnflow list shows them).")
+    progress = Bar()
+    folder = RunFolder(out, tell=progress.say)
+    jobs = _failed_jobs(folder, chosen, scale, seed) if only_failed else _jobs(chosen, scale, seed)
+    try:
+        records = run(jobs, folder, workers=workers, fresh=only_failed, progress=progress)
+    except KeyboardInterrupt:
+        print("attnflow: interrupted; the same command goes on where it stopped.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    report = _report(folder)
+    if as_json:
+        keys = ("id", "paper", "seconds", "claims")
+        print(json.dumps({"experiments": [{k: r[k] for k in keys} for r in records]}, indent=1, ensure_ascii=False))
+        print(f"report: {report}", file=sys.stderr)
+    else:
+        for record in records:
+            print(_summary(record))
+        print(f"report: {report}" if report else f"nothing failed in {out}")
+    raise typer.Exit(exit_code(records))
+
+
+def _choose(ids: list[str], paper: str | None, everything: bool) -> dict[str, Any]:
+    """The experiments asked for, by id."""
+    from .. import registry
+
+    known = registry.entries("experiment")
+    if everything:
+        return known
+    for name in ids:
+        if name not in known:
+            raise InputError(f"experiment {name!r} is unknown; there are: {', '.join(known)}.")
+    papers = {e.paper for e in known.values()}
+    if paper is not None and paper not in papers:
+        raise InputError(f"no experiment belongs to paper {paper!r}; there are: {', '.join(sorted(papers))}.")
+    return {name: e for name, e in known.items() if name in ids or e.paper == paper}
+
+
+def _jobs(chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None) -> list[Any]:
+    from ..experiments._runner import Job
+
+    return [Job(e, scale or "quick", seed or 0) for e in chosen.values()]
+
+
+def _failed_jobs(
+    folder: Any, chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None
+) -> list[Any]:
+    """What failed or crashed in the folder, at the scale and with the seed of that time unless given now."""
+    from .. import registry
+    from ..experiments._runner import Job
+
+    records = folder.records()
+    if not records:
+        raise InputError(f"{folder.root} holds no results yet; run attnflow reproduce without --only-failed first.")
+    known = chosen or registry.entries("experiment")
+    jobs = []
+    for name, record in records.items():
+        bad = record["crash"] or any(c["status"] in ("fails", "error") for c in record["claims"])
+        if bad and name in known:
+            jobs.append(Job(known[name], scale or record["scale"], record["seed"] if seed is None else seed))
+    return jobs
+
+
+def _report(folder: Any) -> Path | None:
+    from ..report import write_report
+
+    records = list(folder.records().values())
+    return write_report(folder.root, records) if records else None
+
+
+def _summary(record: dict[str, Any]) -> str:
+    """A few lines about one experiment: what does not hold is told in full."""
+    from ..report._text import count, seconds
+
+    claims = record["claims"]
+    held = sum(c["status"] == "holds" for c in claims)
+    judged = sum(c["status"] != "skipped" for c in claims)
+    lines = [f"{record['id']}: {held} of {count(judged, 'claim')} hold ({seconds(record['seconds'])})"]
+    for c in claims:
+        line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}"
+        lines.append(line + (f" [{c['note']}]" if c["note"] and c["status"] != "holds" else ""))
+        if c["status"] == "fails":
+            kind = c["kind"].replace("_", " ")
+            lines.append(f"            expected {kind} {c['expected']}, measured {c['measured']}")
+    if record["crash"]:
+        lines.append(f"  ! {record['crash']['sentence']}")
+    return "\n".join(lines)

@@ -1,0 +1,153 @@
+"""`attnflow simulate`."""
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._files import refuse_to_overwrite
+from ._settings import SETTINGS, build, complete, parameters, read_toml
+
+DOC = """Integrate one model and save the run with all that is needed to do it again.
+
+Settings come from flags, from a TOML file with the same names, or from an earlier run; flags win.
+
+Examples:
+
+[bold]attnflow simulate --beta 9 --n 64 --d 3 --t1 30 --out run.nc[/bold]
+
+[bold]attnflow simulate --attention unnormalized --beta 4 --shifted --t1 100 --out usa.nc[/bold]
+
+[bold]attnflow simulate --config run.toml --seed 1 --out run1.nc[/bold]
+
+[bold]attnflow simulate --from run.nc --out again.nc[/bold]
+"""
+
+
+def command(*, with_parameters: bool) -> Callable[..., None]:
+    """The command, with a flag for each parameter of each registered attention map and initial law if asked."""
+
+    def simulate(**flags: Any) -> None:
+        _simulate(**flags)
+
+    flags = _flags(parameters() if with_parameters else {})
+    signature = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in flags.items()
+    ]
+    simulate.__signature__ = inspect.Signature(signature)  # pyright: ignore[reportFunctionMemberAccess]
+    simulate.__annotations__ = {name: annotation for name, (annotation, _) in flags.items()}
+    simulate.__doc__ = DOC
+    return simulate
+
+
+def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]:
+    """`{name: (annotation, default)}`. Defaults are None, so that a flag not given can come from a file."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, owners in extra.items():
+        param = next(iter(owners.values()))
+        defaults = ", ".join(f"{owner} {p.default}" for owner, p in owners.items())
+        told = f"{param.symbol + ': ' if param.symbol else ''}{param.help} (default: {defaults})"
+        flag = f"--{_dashed(name)}" + (f"/--no-{_dashed(name)}" if param.type is bool else "")
+        option = typer.Option(flag, help=told, rich_help_panel="Parameters of attention maps and initial laws")
+        found[name] = (Annotated[param.type | None, option], None)
+    for name, setting in SETTINGS.items():
+        choices = _choices(name) if extra else ""
+        default = "" if setting.default is None else f" (default: {setting.default})"
+        option = typer.Option(f"--{_dashed(name)}", help=f"{setting.help}{choices}{default}", show_default=False)
+        found[name] = (Annotated[setting.type | None, option], None)
+    out = typer.Option("--out", metavar="FILE", help="Where to save the run (NetCDF).")
+    config = typer.Option("--config", metavar="TOML", help="Settings from a file.")
+    source = typer.Option("--from", metavar="RUN.nc", help="Run a saved run again.")
+    force = typer.Option("--force", help="Overwrite the output if it is there.")
+    as_json = typer.Option("--json", help="Print a summary as JSON on standard output.")
+    found["out"] = (Annotated[Path, out], Path("run.nc"))
+    found["config"] = (Annotated[Path | None, config], None)
+    found["source"] = (Annotated[Path | None, source], None)
+    found["force"] = (Annotated[bool, force], False)
+    found["as_json"] = (Annotated[bool, as_json], False)
+    return found
+
+
+def _choices(name: str) -> str:
+    from .. import registry
+
+    kinds: dict[str, Any] = {"attention": "attention", "init": "law"}
+    return f": {', '.join(registry.entries(kinds[name]))}" if name in kinds else ""
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _simulate(*, out: Path, config: Path | None, source: Path | None, force: bool, as_json: bool, **flags: Any) -> None:
+    from ..flows import simulate
+
+    given = {name: value for name, value in flags.items() if value is not None}
+    if config is not None and source is not None:
+        raise InputError("give --config or --from, not both.")
+    refuse_to_overwrite(out, force)
+    settings = None
+    if source is not None:
+        model, x0, options, settings = _again(source, given)
+    else:
+        settings = complete({**(read_toml(config) if config else {}), **given})
+        model, x0, options = build(settings)
+    print(f"compiling, then integrating {x0.shape[0]} tokens in dimension {x0.shape[1]}", file=sys.stderr)
+    run = simulate(model, x0, **options, progress=sys.stderr.isatty())
+    run = run.annotated(settings=settings) if settings else run
+    run.save(out)
+    summary = _summary(run, out, settings)
+    print(json.dumps(summary, indent=1) if as_json else f"{out}: {run!r}; look at it with: attnflow plot {out}")
+
+
+def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
+    """Model, initial tokens and options of a saved run, with the settings that made it where it has some."""
+    from .._precision import precision
+    from ..flows import load
+
+    precision("float64")  # reads both precisions
+    run = load(path)
+    if "settings" in run.provenance:
+        settings = complete({**_set(run.provenance["settings"]), **given})
+        return *build(settings), settings
+    # Saved by a program: the file has the model and the first tokens, and only how to integrate can be changed.
+    if given:
+        raise InputError(f"{path} was saved by a program, which chose --{_dashed(min(given))}; change it there.")
+    before = run.provenance["options"]
+    if run.model is None or float(run.ts[0]) != before["t0"]:
+        raise InputError(f"{path} does not hold its model and its first tokens; it cannot be run again.")
+    names = ("t0", "t1", "solver", "dt", "rtol", "atol", "max_steps")
+    options = _set({k: before.get(k) for k in names})
+    return run.model, run.xs[0], {**options, "ts": run.ts, "weights": run.weights}, None
+
+
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _summary(run: Any, out: Path, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    from ..diagnostics import energy
+    from ..errors import AttnflowError
+    from ..experiments._plain import plain
+
+    try:
+        final = energy(run)[-1]
+    except AttnflowError:  # not every model has one
+        final = None
+    return {
+        "out": str(out),
+        "result": run.result.name.lower(),
+        "tokens": run.xs.shape[1],
+        "dimension": run.xs.shape[2],
+        "clock": run.clock,
+        "times": [float(run.ts[0]), float(run.ts[-1])],
+        "energy": plain(final),
+        "stats": {k: plain(v) for k, v in run.stats.items()},
+        "settings": dict(settings) if settings else None,
+    }

@@ -1,0 +1,255 @@
+r"""Trajectories of 64 tokens on the sphere $S^2$ and the energy they climb (sections 3 and 6 of the paper).
+
+In the identity case softmax attention is the gradient ascent of $E$ in a metric that weighs token $i$ by $Z_i$, so
+that $\dot E = \sum_i w_i Z_i |\dot x_i|^2$. Here energies come from the library's integration, while $Z_i$ and the
+velocities are computed again from the definition.
+"""
+
+import math
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from .. import Cell, Claim, Experiment, Results
+
+if TYPE_CHECKING:
+    import numpy
+    import xarray
+
+T1 = 30.0
+CHECKED = (0.5, 2.0)  # times at which the dissipation is compared
+STEP = 1e-3  # of the central differences
+
+
+def cells(scale: str) -> list[Cell]:
+    if scale == "full":
+        return [{"n": n, "d": 3, "beta": b} for n in (64, 512) for b in (1.0, 4.0, 9.0, 30.0)]
+    return [{"n": 64, "d": 3, "beta": b} for b in (1.0, 9.0, 30.0)]
+
+
+def compute(cell: Cell) -> "xarray.Dataset":
+    import jax
+    import numpy as np
+    import xarray
+
+    import attnflow as af
+
+    beta = cell["beta"]
+    x0 = af.sphere.uniform(n=cell["n"], d=cell["d"], key=jax.random.key(cell["seed"]))
+    shown = np.linspace(0.0, T1, 301)
+    beside = np.add.outer(CHECKED, [-STEP, 0.0, STEP])
+    ts = np.unique(np.concatenate([shown, beside.ravel()]))
+    run = af.simulate(af.SelfAttention(beta=beta), x0, ts=ts)
+    xs, energy = np.asarray(run.xs), np.asarray(af.energy(run, scale="Ehat"))
+    before, at, after = np.searchsorted(ts, beside).T
+    keep = np.searchsorted(ts, shown)
+    return xarray.Dataset(
+        {
+            "x": (("time", "token", "coordinate"), xs[keep]),
+            "energy": ("time", energy[keep]),
+            "least_rise": np.diff(energy).min(),
+            "slope": ("checked", (energy[after] - energy[before]) / (ts[after] - ts[before])),
+            "dissipation": ("checked", [_dissipation(xs[i], beta) for i in at]),
+        },
+        coords={"time": ts[keep], "checked": ts[at]},
+    )
+
+
+def _dissipation(x: "numpy.ndarray", beta: float) -> float:
+    """Sum of w Z |v|^2 on the scale of Ehat, from the definitions alone."""
+    import numpy as np
+
+    kernel = np.exp(beta * (x @ x.T - 1)) / len(x)
+    z = kernel.sum(axis=1)
+    force = kernel @ x / z[:, None]
+    velocity = force - (force * x).sum(axis=1, keepdims=True) * x
+    return float(2 * beta * (z * (velocity**2).sum(axis=1)).mean())
+
+
+# What the claims measure: one number for each cell, in the order of the cells.
+
+
+def off_sphere(results: Results) -> list[float]:
+    return [float(abs((data["x"] ** 2).sum("coordinate") ** 0.5 - 1).max()) for _, data in results]
+
+
+def least_rise(results: Results) -> list[float]:
+    return [float(data["least_rise"]) for _, data in results]
+
+
+def dissipation_error(results: Results) -> list[float]:
+    return [float(abs(data["slope"] / data["dissipation"] - 1).max()) for _, data in results]
+
+
+def above_uniform(results: Results) -> list[float]:
+    """Least energy along the run over that of the uniform measure."""
+    return [float(data["energy"].min()) / uniform_energy(cell["beta"]) for cell, data in results]
+
+
+def greatest_energy(results: Results) -> list[float]:
+    return [float(data["energy"].max()) for _, data in results]
+
+
+def spread(results: Results) -> list[float]:
+    """Largest $1 - \\langle x_i, x_j\\rangle$ at the end, at β = 1."""
+    return [float(_gaps(data)[-1]) for _, data in results.where(beta=1.0)]
+
+
+def consensus_rate(results: Results) -> list[float]:
+    """Slope of the logarithm of the spread, where the tokens are close and rounding is far."""
+    import numpy as np
+
+    rates = []
+    for _, data in results.where(beta=1.0):
+        gaps, ts = _gaps(data), data["time"].values
+        close = (gaps < 1e-4) & (gaps > 1e-9)
+        rates.append(-np.polyfit(ts[close], np.log(gaps[close]), 1)[0])
+    return rates
+
+
+def _gaps(data: "xarray.Dataset") -> "numpy.ndarray":
+    import numpy as np
+
+    x = data["x"].values
+    return np.array([((a[:, None] - a[None]) ** 2).sum(axis=-1).max() / 2 for a in x])
+
+
+def uniform_energy(beta: float) -> float:
+    r"""$\widehat E$ of the uniform measure on $S^2$: $(1 - e^{-2\beta})/(2\beta)$."""
+    return -math.expm1(-2 * beta) / (2 * beta)
+
+
+def tokens_on_the_sphere(results: Results) -> Any:
+    """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for three inverse
+    temperatures β: one cluster at β = 1, several that hardly move at larger β.
+    """
+    from attnflow import plots
+
+    chosen = [(cell, data) for cell, data in results.where(n=64) if cell["beta"] in (1.0, 9.0, 30.0)]
+    with plots.style():
+        figure = plots.new_figure(4.2 * len(chosen), 4.0)
+        for axes, (cell, data) in zip(figure.subplots(1, len(chosen)), chosen, strict=True):
+            plots.tokens(_as_run(data), ax=axes, camera=_facing(chosen[0][1]))
+            axes.set_title(rf"$\beta = {cell['beta']:g}$, $t = {T1:g}$")
+            for lines in axes.collections:
+                lines.set_rasterized(True)  # tens of thousands of pieces of trails would make ten megabytes of SVG
+    return figure
+
+
+def energy_along_time(results: Results) -> Any:
+    """The energy Ê of the same runs: it never falls, starts above its value at the uniform measure (dotted), and is 1
+    when all tokens have met. Plateaus are clusters that wait for one another.
+    """
+    from attnflow import plots
+
+    with plots.style():
+        figure = plots.new_figure(6.4, 3.8)
+        axes = figure.subplots()
+        for (cell, data), colour in zip(results.where(n=64), plots.PALETTE.values(), strict=False):
+            axes.plot(data["time"], data["energy"], color=colour, label=rf"$\beta = {cell['beta']:g}$")
+            axes.axhline(uniform_energy(cell["beta"]), color=colour, lw=0.9, ls=":")
+        axes.set(xlabel="time $t$", ylabel=r"energy $\widehat{E}(t)$", xlim=(0, T1), ylim=(0, 1.05))
+        axes.grid()
+        axes.legend(loc="center right")
+    return figure
+
+
+def _facing(data: "xarray.Dataset") -> tuple[float, float]:
+    """Elevation and azimuth of a viewer who has the tokens' last mean a little to the left of the middle."""
+    import numpy as np
+
+    x, y, z = data["x"].values[-1].mean(axis=0)
+    elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
+    return float(np.clip(elevation, -35, 35)), float(np.degrees(np.arctan2(y, x)) + 25)
+
+
+def _as_run(data: "xarray.Dataset") -> Any:
+    """As much of a run as a picture needs."""
+    space = SimpleNamespace(name="sphere")
+    return SimpleNamespace(
+        ts=data["time"].values, xs=data["x"].values, weights=None, clock="SA", model=SimpleNamespace(space=space)
+    )
+
+
+EXPERIMENT = Experiment(
+    id="perspective-trajectories",
+    paper="perspective",
+    title="Trajectories on the sphere and their energy",
+    summary=(
+        "64 tokens drawn uniformly on the unit sphere of three-dimensional space move by softmax attention to one "
+        "another. They climb an energy whose only maximisers are single points and whose minimiser is the uniform "
+        "measure; at low temperature the climb is a staircase of long-lived clusters."
+    ),
+    cells=cells,
+    compute=compute,
+    figures=[tokens_on_the_sphere, energy_along_time],
+    claims=[
+        Claim(
+            id="trajectories-sphere",
+            statement="Tokens stay on the sphere: | |xᵢ| − 1 | at all times, for each cell",
+            kind="at_most",
+            expected=1e-10,
+            measure=off_sphere,
+            source="arXiv:2312.10794, Section 2",
+            provenance="theorem",
+        ),
+        Claim(
+            id="trajectories-energy-rises",
+            statement="The energy Ê never falls: its least change between saved times, for each cell",
+            kind="at_least",
+            expected=0.0,
+            tolerance=1e-12,
+            measure=least_rise,
+            source="arXiv:2312.10794, Section 3",
+            provenance="theorem",
+        ),
+        Claim(
+            id="trajectories-dissipation",
+            statement="dE/dt = Σ wᵢ Zᵢ |dxᵢ/dt|² at t = 0.5 and 2: relative difference, for each cell",
+            kind="at_most",
+            expected=1e-4,
+            measure=dissipation_error,
+            source="arXiv:2312.10794, Section 3",
+            provenance="theorem",
+            note="slope by central differences, right-hand side from the definitions",
+        ),
+        Claim(
+            id="trajectories-energy-above-uniform",
+            statement="The energy lies above the uniform measure's, (1 − e^(−2β))/(2β): least ratio, for each cell",
+            kind="at_least",
+            expected=1.0,
+            measure=above_uniform,
+            source="arXiv:2312.10794, Proposition 3.4; docs/theory/sphere.md, Energy of the uniform measure",
+            provenance="theorem",
+        ),
+        Claim(
+            id="trajectories-energy-below-dirac",
+            statement="The energy lies below that of a single point, Ê = 1: greatest value, for each cell",
+            kind="at_most",
+            expected=1.0,
+            tolerance=1e-12,
+            measure=greatest_energy,
+            source="arXiv:2312.10794, Proposition 3.4",
+            provenance="theorem",
+        ),
+        Claim(
+            id="trajectories-consensus",
+            statement="β = 1: all tokens have met by t = 30, greatest 1 − ⟨xᵢ, xⱼ⟩",
+            kind="at_most",
+            expected=1e-6,
+            measure=spread,
+            source="arXiv:2312.10794, Theorem 6.1",
+            provenance="theorem",
+            note="the theorem gives the limit; that 30 is long enough is our choice",
+        ),
+        Claim(
+            id="trajectories-consensus-rate",
+            statement="β = 1: close to consensus 1 − ⟨xᵢ, xⱼ⟩ falls like e^(−2t), the rate",
+            kind="equal",
+            expected=2.0,
+            tolerance=0.01,
+            measure=consensus_rate,
+            source="docs/theory/sphere.md, Rate of consensus",
+            provenance="derived",
+        ),
+    ],
+)

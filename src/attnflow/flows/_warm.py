@@ -1,0 +1,103 @@
+"""Warm starts: a model that iterates in its force (Sinkhorn) starts each step from where the last one ended."""
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..models import AbstractModel
+from ..spaces import AbstractSpace
+
+
+class Started(AbstractModel):
+    """A model whose force starts from a given state."""
+
+    model: Any
+    state: Any
+
+    @property
+    def space(self) -> AbstractSpace:
+        return self.model.space
+
+    @property
+    def clock(self) -> str:
+        return self.model.clock
+
+    def force(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        w: Float[Array, " n"] | None,
+        *,
+        key: PRNGKeyArray | None = None,
+        kernel: str = "auto",
+    ) -> Float[Array, "n d"]:
+        return self.model.force(t, x, w, key=key, kernel=kernel, state=self.state)
+
+
+def started(model: AbstractModel, state: Any) -> AbstractModel:
+    """The model with its force started from `state`; `None` is the model itself."""
+    return model if state is None else Started(model, state)
+
+
+class WarmStart(diffrax.AbstractWrappedSolver):
+    """Brings the model's state up to date once per step and hands it to the vector field as its `args`.
+
+    A state that is not finite, for tokens that are, ends the solve there, at an accepted step.
+    """
+
+    solver: diffrax.AbstractSolver
+    warm: Callable[[Any, Array, Any], Any]
+
+    @property
+    def term_structure(self) -> Any:
+        return self.solver.term_structure
+
+    @property
+    def interpolation_cls(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.solver.interpolation_cls
+
+    def order(self, terms: Any) -> int | None:
+        return self.solver.order(terms)
+
+    def error_order(self, terms: Any) -> Any:
+        return self.solver.error_order(terms)
+
+    def init(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any) -> Any:
+        state = self.warm(t0, y0, None)
+        return self.solver.init(terms, t0, t1, y0, state), state
+
+    def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
+        inner, state = solver_state
+        state = self.warm(t0, y0, state)
+        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, state, inner, made_jump)
+        failed = ~_finite(state) & _finite(y0)
+        if error is not None:  # the step is kept, or the controller would go on trying smaller ones
+            error = jnp.where(failed, 0, error)
+        result = diffrax.RESULTS.where(failed, diffrax.RESULTS.nonlinear_divergence, result)
+        return y1, error, dense, (inner, state), result
+
+    def func(self, terms: Any, t0: Any, y0: Array, args: Any) -> Any:
+        return self.solver.func(terms, t0, y0, self.warm(t0, y0, None))
+
+
+def warm_started(
+    solver: diffrax.AbstractSolver, model: Any, w: Float[Array, " n"] | None, kernel: str, t0: Any, x0: Array
+) -> diffrax.AbstractSolver:
+    """The solver with warm starts, if the model has any; otherwise the solver as it is."""
+    if not hasattr(model, "warm"):
+        return solver
+
+    def warm(t: Any, x: Array, state: Any) -> Any:
+        return model.warm(t, x, w, state, kernel=kernel)
+
+    if not jax.tree.leaves(jax.eval_shape(lambda: warm(t0, x0, None))):
+        return solver
+    return WarmStart(solver, warm)
+
+
+def _finite(tree: Any) -> Array:
+    return jnp.asarray([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)]).all()

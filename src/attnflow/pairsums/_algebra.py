@@ -1,0 +1,36 @@
+r"""Two ways to write the products of a tile: $q k^\top$ (`outer`) and $W v$ (`contract`).
+
+`MATMUL` is what one cloud wants. `BROADCAST` multiplies and adds coordinate by coordinate, for ensembles of small,
+low-dimensional clouds: with the realisations as a trailing axis every operation is elementwise along it, and a vector
+unit works on eight or sixteen realisations at once (three times a batched matrix product at 32 tokens in the plane).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Algebra(NamedTuple):
+    """How tiles are multiplied."""
+
+    outer: Callable[[Float[Array, "n k"], Float[Array, "m k"]], Float[Array, "n m"]]
+    contract: Callable[[Float[Array, "n m"], Float[Array, "m p"]], Float[Array, "n p"]]
+    keep: Callable[[Array], Array]  # marks an array that is worth computing once and keeping
+
+
+def _outer(q: Float[Array, "n k"], k: Float[Array, "m k"]) -> Float[Array, "n m"]:
+    products = [q[:, c][:, None] * k[:, c][None, :] for c in range(q.shape[1])]
+    return sum(products[1:], start=products[0])
+
+
+def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n p"]:
+    columns = [jnp.sum(w * v[:, c][None, :], axis=1) for c in range(v.shape[1])]
+    return jnp.stack(columns, axis=1) if columns else jnp.zeros((w.shape[0], 0), w.dtype)
+
+
+MATMUL = Algebra(lambda q, k: q @ k.T, lambda w, v: w @ v, lambda a: a)
+# Without the barrier the compiler would fuse the exponentials into each of the sums that use them, and repeat them.
+BROADCAST = Algebra(_outer, _contract, jax.lax.optimization_barrier)

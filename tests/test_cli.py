@@ -1,0 +1,428 @@
+"""The command line: pure JSON, the right exit code, one clear sentence, nothing half-written."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attnflow as af
+import toy
+from attnflow.cli import main
+from attnflow.experiments._folder import RunFolder
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command line in this process: `(exit code, standard output, standard error)`."""
+
+    def run(*args):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in args])
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder on the path with the toy experiment in it."""
+    folder = toy.install(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(folder))
+    sys.modules.pop("toy_squares", None)
+    yield folder
+    sys.modules.pop("toy_squares", None)
+
+
+def one_sentence(err):
+    """The last line of standard error is all there is to say."""
+    assert "Traceback" not in err
+    lines = err.strip().splitlines()
+    assert lines[-1].startswith("attnflow")
+    return lines[-1]
+
+
+# Help and lists
+
+
+def test_help_and_version(call):
+    code, out, _ = call("--help")
+    assert code == 0 and all(c in out for c in ("reproduce", "list", "simulate", "plot", "cite"))
+    assert call("--version")[:2] == (0, "attnflow 0.1.0\n")
+    for command in ("reproduce", "list", "simulate", "plot", "cite"):
+        code, out, _ = call(command, "--help")
+        assert code == 0 and "Example" in out
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; from attnflow.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print([m for m in ('jax', 'numpy', 'scipy', 'xarray', 'matplotlib', 'equinox') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_list(call, site):
+    code, out, _ = call("list")
+    assert code == 0 and "perspective-equiangular" in out and "toy-squares" in out and "softmax" in out
+    assert "A mathematical perspective on Transformers" in out and "n times n" in out
+    code, out, err = call("list", "--json")
+    listing = json.loads(out)
+    (experiment,) = [e for e in listing["experiments"] if e["id"] == "toy-squares"]
+    assert experiment["claims"][0]["expected"] == [1, 4, 9, 16, 25] and "measure" not in experiment["claims"][0]
+    assert {"softmax", "unnormalized"} <= {e["name"] for e in listing["attention"]} and err == ""
+
+
+def test_cite(call):
+    code, out, _ = call("cite", "perspective")
+    assert code == 0 and "2312.10794" in out
+    assert call("cite", "perspective-equiangular")[1] == out
+    code, out, err = call("cite", "nobody")
+    assert code == 2 and out == "" and "nobody" in one_sentence(err)
+
+
+# reproduce
+
+
+def test_reproduce_prints_pure_json(call, site, tmp_path):
+    code, out, err = call("reproduce", "toy-squares", "--out", tmp_path / "run", "--json")
+    printed = json.loads(out)
+    assert code == 0 and list(printed) == ["experiments"]
+    (experiment,) = printed["experiments"]
+    assert list(experiment) == ["id", "paper", "seconds", "claims"] and experiment["id"] == "toy-squares"
+    assert [c["status"] for c in experiment["claims"]] == ["holds", "holds", "skipped"]
+    assert "compiling" in err and (tmp_path / "run" / "report.html").is_file()
+
+
+def test_reproduce_for_people(call, site, tmp_path):
+    code, out, _ = call("reproduce", "toy-squares", "--out", tmp_path / "run", "--scale", "full", "--seed", 5)
+    assert code == 0 and "3 of 3 claims hold" in out and str(tmp_path / "run" / "report.html") in out
+    record = RunFolder(tmp_path / "run").records()["toy-squares"]
+    assert (record["scale"], record["seed"], len(record["cells"])) == ("full", 5, 8)
+
+
+def test_a_claim_that_fails_is_exit_code_1(call, site, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_LIE", "1")
+    code, out, _ = call("reproduce", "toy-squares", "--out", tmp_path / "run")
+    assert code == 1 and "✗ fails" in out and "expected equal [1, 4, 9, 16, 25], measured [0.0" in out
+
+
+def test_a_crash_is_exit_code_3_and_only_failed_mends_it(call, site, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    monkeypatch.setenv("TOY_LOG", str(log))
+    run = ("reproduce", "toy-squares", "--out", tmp_path / "run", "--seed", 7)
+    monkeypatch.setenv("TOY_BREAK", "2")
+    code, out, err = call(*run, "--json")
+    claims = json.loads(out)["experiments"][0]["claims"]
+    assert (
+        code == 3 and {c["status"] for c in claims} == {"error"} and "the toy broke" in err and "Traceback" not in err
+    )
+    assert "the toy broke &lt;here&gt;" in (tmp_path / "run" / "report.html").read_text()
+    monkeypatch.delenv("TOY_BREAK")
+    monkeypatch.setenv("TOY_LIE", "1")
+    assert call("reproduce", "--only-failed", "--out", tmp_path / "run")[0] == 1
+    assert RunFolder(tmp_path / "run").records()["toy-squares"]["seed"] == 7  # that of the run it repeats
+    monkeypatch.delenv("TOY_LIE")
+    before = len(log.read_text().split())
+    code, out, _ = call("reproduce", "--only-failed", "--out", tmp_path / "run", "--json")
+    assert code == 0 and len(json.loads(out)["experiments"]) == 1
+    assert len(log.read_text().split()) == before + 5  # computed again, since the library may have been mended
+    code, out, _ = call("reproduce", "--only-failed", "--out", tmp_path / "run", "--json")
+    assert code == 0 and json.loads(out) == {"experiments": []}
+
+
+def test_only_failed_needs_earlier_results(call, tmp_path):
+    code, _, err = call("reproduce", "--only-failed", "--out", tmp_path / "run")
+    assert code == 2 and "no results yet" in one_sentence(err)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["no-such-experiment"], "'no-such-experiment' is unknown; there are: "),
+        ([], "say what to reproduce"),
+        (["--paper", "nobody"], "'nobody'"),
+    ],
+)
+def test_unknown_work_is_refused(call, tmp_path, args, told):
+    code, out, err = call("reproduce", *args, "--out", tmp_path / "run")
+    assert code == 2 and out == "" and told in one_sentence(err)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("args", [["--scale", "huge"], ["--seed", "-1"], ["--workers", "0"], ["--nonsense"]])
+def test_bad_flags_are_exit_code_2(call, tmp_path, args):
+    assert call("reproduce", "perspective-equiangular", "--out", tmp_path / "run", *args)[0] == 2
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_in_place_of_the_folder_is_refused(call, site, tmp_path):
+    (tmp_path / "run").write_text("mine")
+    code, _, err = call("reproduce", "toy-squares", "--out", tmp_path / "run")
+    assert code == 2 and "choose another folder" in one_sentence(err) and (tmp_path / "run").read_text() == "mine"
+
+
+def test_a_truncated_cell_is_told_and_mended(call, site, tmp_path):
+    run = ("reproduce", "toy-squares", "--out", tmp_path / "run", "--json")
+    first = json.loads(call(*run)[1])
+    cell = sorted((tmp_path / "run" / "toy-squares").glob("*.nc"))[0]
+    cell.write_bytes(cell.read_bytes()[:1000])
+    code, out, err = call(*run)
+    (told,) = [line for line in err.splitlines() if "cannot be read" in line]
+    assert code == 0 and cell.name in told and "Traceback" not in err
+    assert json.loads(out)["experiments"][0]["claims"] == first["experiments"][0]["claims"]
+
+
+def test_a_full_disk_is_told(call, site, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = call("reproduce", "toy-squares", "--out", tmp_path / "run", "--json")
+    assert code == 2 and out == "" and "No space left on device" in one_sentence(err)
+    assert [p for p in (tmp_path / "run").rglob("*") if p.is_file() and "cache" not in p.parts] == []
+
+
+def test_a_file_too_large_is_told(site, tmp_path):
+    """A real limit of the system, in a real process."""
+    code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\nfrom attnflow.cli import main\nmain()"
+    args = ["reproduce", "toy-squares", "--out", str(tmp_path / "run")]
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run([sys.executable, "-c", code, *args], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "File too large" in one_sentence(done.stderr)
+    assert list((tmp_path / "run").glob("toy-squares/*")) == []
+
+
+def test_what_was_not_foreseen_is_exit_code_3(call, monkeypatch):
+    def surprise(kind):
+        raise RuntimeError("surprise")
+
+    monkeypatch.setattr("attnflow.registry.entries", surprise)
+    code, _, err = call("list")
+    assert code == 3 and "surprise" in one_sentence(err) and "--traceback" in err
+    with pytest.raises(RuntimeError, match="surprise"):
+        main(["list", "--traceback"])
+    monkeypatch.setenv("ATTNFLOW_TRACEBACK", "1")
+    with pytest.raises(RuntimeError, match="surprise"):
+        main(["list"])
+
+
+def start(site, *args, **env):
+    env = {**os.environ, "PYTHONPATH": str(site), **env}
+    command = [sys.executable, "-m", "attnflow", *map(str, args)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process):
+    out, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    return json.loads(out)["experiments"][0]["claims"]
+
+
+def data(root):
+    folder = RunFolder(root)
+    found = {p.name: folder.read_cell(p) for p in Path(root).glob("toy-squares/*.nc")}
+    return {name: cell and {k: v.values.tolist() for k, v in cell[0].variables.items()} for name, cell in found.items()}
+
+
+def test_killed_and_run_again(site, tmp_path):
+    whole = finished(start(site, "reproduce", "toy-squares", "--out", tmp_path / "whole", "--json"))
+    root, log = tmp_path / "killed", tmp_path / "log"
+    process = start(site, "reproduce", "toy-squares", "--out", root, TOY_SLEEP="0.5")
+    deadline = time.monotonic() + 60
+    while len(list(root.glob("toy-squares/*.nc"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = len(data(root))
+    assert 2 <= kept < 5 and not (root / "report.html").exists()
+    resumed = finished(start(site, "reproduce", "toy-squares", "--out", root, "--json", TOY_LOG=str(log)))
+    assert len(log.read_text().split()) == 5 - kept
+    assert resumed == whole and data(root) == data(tmp_path / "whole")
+
+
+def test_two_at_once(site, tmp_path):
+    whole = finished(start(site, "reproduce", "toy-squares", "--out", tmp_path / "whole", "--json"))
+    both = [
+        start(site, "reproduce", "toy-squares", "--out", tmp_path / "both", "--json", TOY_SLEEP="0.1") for _ in range(2)
+    ]
+    assert [finished(process) for process in both] == [whole, whole]
+    assert data(tmp_path / "both") == data(tmp_path / "whole")
+
+
+def test_interrupted_says_how_to_go_on(site, tmp_path):
+    process = start(site, "reproduce", "toy-squares", "--out", tmp_path / "run", TOY_SLEEP="0.5")
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "run").glob("toy-squares/*.nc")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "goes on where it stopped" in one_sentence(err)
+
+
+# simulate and plot
+
+SMALL = ("--n", 5, "--d", 3, "--t1", 1.0, "--save", 11, "--beta", 2.0)
+
+
+def test_simulate_saves_a_run_that_can_be_repeated(call, tmp_path):
+    path = tmp_path / "run.nc"
+    code, out, err = call("simulate", *SMALL, "--seed", 3, "--out", path, "--json")
+    summary = json.loads(out)
+    assert code == 0 and summary["result"] == "successful" and summary["tokens"] == 5 and "compiling" in err
+    assert summary["settings"]["beta"] == 2.0 and 0 < summary["energy"] <= 1
+    run = af.load(path)
+    assert run.xs.shape == (11, 5, 3) and run.provenance["settings"]["seed"] == 3
+    assert call("simulate", "--from", path, "--out", tmp_path / "again.nc")[0] == 0
+    assert np.array_equal(af.load(tmp_path / "again.nc").xs, run.xs)
+    assert call("simulate", "--from", path, "--beta", 3.0, "--out", tmp_path / "other.nc")[0] == 0
+    other = af.load(tmp_path / "other.nc")
+    assert np.array_equal(other.xs[0], run.xs[0]) and not np.array_equal(other.xs[-1], run.xs[-1])
+
+
+def test_simulate_from_toml(call, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text(
+        'attention = "unnormalized"\nbeta = 1\nshifted = true\nn = 4\nt1 = 0.5\nmax-steps = 500\nsave = 3\n'
+    )
+    code, _, _ = call("simulate", "--config", config, "--n", 6, "--out", tmp_path / "run.nc")
+    run = af.load(tmp_path / "run.nc")
+    assert code == 0 and run.xs.shape == (3, 6, 3) and run.clock == "shifted USA"  # a flag wins over the file
+
+
+def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
+    x0 = af.sphere.uniform(n=4, d=2, key=key)
+    run = af.simulate(af.SelfAttention(beta=1.5), x0, t1=1.0, save=5, solver="rk4", dt=0.1)
+    run.save(tmp_path / "run.nc")
+    assert call("simulate", "--from", tmp_path / "run.nc", "--out", tmp_path / "again.nc")[0] == 0
+    assert np.array_equal(af.load(tmp_path / "again.nc").xs, run.xs)
+    code, _, err = call("simulate", "--from", tmp_path / "run.nc", "--beta", 2, "--out", tmp_path / "other.nc")
+    assert code == 2 and "--beta" in one_sentence(err)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--beta", "-1"], "beta = -1"),
+        (["--attention", "nothing"], "'nothing' is unknown; there are: softmax"),
+        (["--init", "nothing"], "'nothing' is unknown"),
+        (["--space", "torus"], "'torus' is unknown"),
+        (["--init", "gaussian"], "'gaussian' is not for space 'sphere'"),
+        (["--shifted"], "'softmax' has no parameter 'shifted'"),
+        (["--n", "0"], "n = 0"),
+        (["--seed", "-4"], "seed = -4"),
+        (["--t1", "-1"], "t1 = -1"),
+        (["--solver", "magic"], "'magic' is unknown"),
+        (["--solver", "rk4"], "dt"),
+        (["--rtol", "-1"], "rtol = -1"),
+        (["--dtype", "float16"], "'float16' is unknown"),
+        (["--config", "absent.toml"], "cannot read absent.toml"),
+        (["--from", "absent.nc"], "cannot read absent.nc"),
+        (["--config", "a.toml", "--from", "b.nc"], "not both"),
+    ],
+)
+def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, told):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call("simulate", *args)
+    assert code == 2 and out == "" and told in one_sentence(err)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("beta = ", "not valid TOML"),
+        ("speed = 3", "'speed' is unknown"),
+        ('n = "many"', "whole number"),
+        ("n = true", "whole number"),
+        ("n = 3.5", "whole number"),
+        ('beta = "hot"', "beta = 'hot'"),
+        ("solver = 4", "a word"),
+    ],
+)
+def test_bad_toml_is_refused_in_one_sentence(call, tmp_path, text, told):
+    (tmp_path / "run.toml").write_text(text)
+    code, _, err = call("simulate", "--config", tmp_path / "run.toml", "--out", tmp_path / "run.nc")
+    assert code == 2 and told in one_sentence(err) and not (tmp_path / "run.nc").exists()
+
+
+def test_nothing_is_overwritten_silently(call, tmp_path):
+    path = tmp_path / "run.nc"
+    path.write_text("mine")
+    code, _, err = call("simulate", *SMALL, "--out", path)
+    assert code == 2 and "--force" in one_sentence(err) and path.read_text() == "mine"
+    assert call("simulate", *SMALL, "--out", path, "--force")[0] == 0
+    code, _, err = call("simulate", *SMALL, "--out", path / "below.nc")
+    assert code == 2 and "not a folder" in one_sentence(err)
+    assert call("simulate", "--from", path, "--out", path)[0] == 2
+
+
+def test_plot(call, tmp_path):
+    path = tmp_path / "run.nc"
+    call("simulate", *SMALL, "--out", path)
+    code, out, _ = call("plot", path)
+    assert code == 0 and Path(out.strip()).read_bytes().startswith(b"\x89PNG")
+    assert call("plot", path)[0] == 2  # it is there already
+    assert call("plot", path, "--force", "--at", 0)[0] == 0
+    assert call("plot", path, "--what", "energy", "--out", tmp_path / "energy.pdf")[0] == 0
+    assert (tmp_path / "energy.pdf").read_bytes().startswith(b"%PDF")
+    code, _, err = call("plot", path, "--out", tmp_path / "figure.doc")
+    assert code == 2 and "figure.doc" in one_sentence(err)
+    path.write_bytes(path.read_bytes()[:500])
+    code, _, err = call("plot", path, "--out", tmp_path / "new.png")
+    assert code == 2 and "damaged" in one_sentence(err) and not (tmp_path / "new.png").exists()
+
+
+MAP = '''
+import jax.numpy as jnp
+from attnflow import AbstractAttention, Entry, Full, Inner, Param, pair_sums
+from attnflow.spaces import log_weights
+
+
+class Damped(AbstractAttention):
+    """Softmax attention times a factor."""
+    beta: object
+    gain: object
+
+    def __init__(self, beta=1.0, gain=1.0):
+        self.beta, self.gain = jnp.asarray(beta, float), jnp.asarray(gain, float)
+
+    @property
+    def clock(self):
+        return "damped"
+
+    @property
+    def score(self):
+        return Inner(self.beta)
+
+    def __call__(self, x, y, w=None, *, pairs=Full(), kernel="auto", state=None):
+        mean, _ = pair_sums(self.score, x, y, y, log_w=log_weights(w), pairs=pairs, reduce="softmax", kernel=kernel)
+        return self.gain * mean
+
+
+ENTRY = Entry("attention", "damped", Damped, "softmax attention, slowed down",
+              params={"beta": Param(2.0), "gain": Param(0.5, bounds=(0, 1), help="how much is left")})
+'''
+
+
+def test_a_map_of_another_package_has_its_flags(call, site, tmp_path):
+    (site / "damped_map.py").write_text(MAP)
+    points = site / "toy-0.1.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text() + "[attnflow.attention]\ndamped = damped_map:ENTRY\n")
+    help_text = call("simulate", "--help")[1]
+    assert "--gain" in help_text and "how much is left" in help_text and "damped" in help_text
+    assert "damped" in call("list")[1]
+    small = ("simulate", "--n", 4, "--t1", 1.0, "--save", 3, "--attention", "damped")
+    assert call(*small, "--gain", 0.25, "--out", tmp_path / "run.nc")[0] == 0
+    run = af.load(tmp_path / "run.nc")
+    assert run.clock == "damped" and float(run.model.attention.gain) == 0.25
+    code, _, err = call(*small, "--gain", 3, "--out", tmp_path / "other.nc")
+    assert code == 2 and "gain = 3 is outside [0, 1]" in one_sentence(err)

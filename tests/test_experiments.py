@@ -1,0 +1,174 @@
+"""Experiments: how they are declared and found, and that the library's own can fail."""
+
+import dataclasses
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray
+
+from attnflow import registry
+from attnflow.errors import InputError
+from attnflow.experiments import Claim, Experiment, Results, judge
+from attnflow.experiments._folder import RunFolder
+from attnflow.experiments._runner import Job, exit_code, reproduce
+
+
+def experiment(**changes):
+    settings = {
+        "id": "e",
+        "paper": "perspective",
+        "title": "T",
+        "cells": lambda scale: [],
+        "compute": lambda cell: 0,
+    }
+    return Experiment(**{**settings, **changes})
+
+
+def claim(name, **changes):
+    settings = {"statement": "", "kind": "property", "measure": lambda r: True, "source": "", "provenance": "theorem"}
+    return Claim(id=name, **{**settings, **changes})
+
+
+def results(*cells):
+    return Results(list(cells), lambda cell: xarray.Dataset({"square": cell["n"] ** 2}), scale="quick")
+
+
+def test_results_are_selected_by_parameters():
+    r = results({"n": 3, "kind": "SA"}, {"n": 1, "kind": "SA"}, {"n": 2, "kind": "USA"})
+    assert int(r.select(n=3)["square"]) == 9
+    assert [cell["n"] for cell, _ in r.where(kind="SA")] == [3, 1]
+    assert len(r) == 3 and len(r.where(kind="none")) == 0 and r.where(n=1).scale == "quick"
+    over, values = r.curve("square", over="n", kind="SA")
+    assert over.tolist() == [1, 3] and values.tolist() == [1, 9]
+
+
+@pytest.mark.parametrize("asked", [{}, {"kind": "SA"}, {"n": 9}, {"unknown": 1}])
+def test_select_wants_exactly_one_cell(asked):
+    with pytest.raises(InputError, match="exactly one"):
+        results({"n": 3, "kind": "SA"}, {"n": 1, "kind": "SA"}).select(**asked)
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "../out", "a_b", "a b"])
+def test_an_id_names_a_folder(name):
+    with pytest.raises(InputError, match="folder"):
+        experiment(id=name)
+
+
+def test_names_are_unique_and_papers_filled_in():
+    with pytest.raises(InputError, match="'same' twice"):
+        experiment(claims=[claim("same"), claim("same")])
+    declared = experiment(claims=[claim("a"), claim("b", paper="modes")])
+    assert [c.paper for c in declared.claims] == ["perspective", "modes"]
+
+
+def test_a_figure_that_cannot_be_drawn_takes_no_verdict_with_it(tmp_path):
+    def broken(results):
+        raise ZeroDivisionError("no ink")
+
+    one = experiment(
+        cells=lambda scale: [{"n": 1}],
+        compute=lambda cell: xarray.Dataset({"n": cell["n"]}),
+        claims=[claim("a")],
+        figures=[broken],
+    )
+    (record,) = reproduce([Job(one)], RunFolder(tmp_path))
+    assert record["claims"][0]["status"] == "holds" and record["figures"] == []
+    assert "no ink" in record["crash"]["sentence"] and exit_code([record]) == 3
+
+
+# The library's own experiments.
+
+OWN = {name: e for name, e in registry.entries("experiment").items() if e.compute.__module__.startswith("attnflow.")}
+
+
+def test_the_first_paper_is_there():
+    assert {"perspective-equiangular", "perspective-trajectories"} <= set(OWN)
+
+
+def test_claim_ids_are_unique_over_all_experiments():
+    ids = [c.id for e in OWN.values() for c in e.claims]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_declaration(name):
+    e = OWN[name]
+    for scale in ("quick", "full"):
+        cells = e.seeded_cells(scale, 0)
+        keys = {e.key(cell, scale=scale, dtype="float64") for cell in cells}
+        assert cells and len(keys) == len(cells)
+    for c in e.claims:
+        assert c.statement and c.source and c.paper == e.paper
+    assert all(figure.__doc__ for figure in e.figures), "the docstring of a figure is its caption"
+
+
+def test_listing_experiments_imports_nothing_heavy():
+    code = "import sys; from attnflow import registry; registry.entries('experiment');"
+    code += "print([m for m in ('jax', 'numpy', 'xarray', 'matplotlib', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def perspective(tmp_path_factory):
+    """The first paper at its quick scale, computed once."""
+    folder = RunFolder(tmp_path_factory.mktemp("perspective"))
+    jobs = [Job(OWN[name]) for name in ("perspective-equiangular", "perspective-trajectories")]
+    records = reproduce(jobs, folder)
+    read = {
+        job.experiment.id: folder.results(
+            job.experiment, job.experiment.seeded_cells("quick", 0), scale="quick", dtype="float64"
+        )
+        for job in jobs
+    }
+    return {record["id"]: record for record in records}, read
+
+
+@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+def test_every_claim_of_the_first_paper_holds(perspective, name):
+    record = perspective[0][name]
+    assert {c["id"]: c["note"] for c in record["claims"] if c["status"] != "holds"} == {}
+    assert record["crash"] is None and [f["name"] for f in record["figures"]] == [f.__name__ for f in OWN[name].figures]
+
+
+@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+def test_every_claim_of_the_first_paper_can_fail(perspective, name):
+    """Whatever is claimed breaks when the data are spoilt, in one of a few ways."""
+    honest = perspective[1][name]
+    rng = np.random.default_rng(0)
+
+    def noise(data):
+        return data.map(lambda v: v + 0.1 * rng.normal(size=v.shape))
+
+    def reverse(data):
+        return data.isel(time=slice(None, None, -1)) if "time" in data.dims else data
+
+    def grow(data):
+        return data.map(lambda v: 2 * v)
+
+    def fall(data):
+        return data.map(lambda v: -abs(v))
+
+    def later(data, place=itertools.count(1)):  # each cell worse than the one before
+        worse = next(place)
+        return data.map(lambda v: worse + 0 * v)
+
+    survivors = []
+    for c in OWN[name].claims:
+        spoilt = (
+            Results(honest.cells, lambda cell, spoil=spoil: spoil(honest._load(cell)), scale="quick")
+            for spoil in (noise, reverse, grow, fall, later)
+        )
+        if all(judge(c, r, "quick")["status"] == "holds" for r in spoilt):
+            survivors.append(c.id)
+    assert survivors == []
+
+
+@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+def test_claims_are_judged_again_without_computing(perspective, name, monkeypatch):
+    record, read = perspective[0][name], perspective[1][name]
+    idle = dataclasses.replace(OWN[name], compute=lambda cell: pytest.fail("computed"))
+    assert [judge(c, read, "quick") for c in idle.claims] == record["claims"]

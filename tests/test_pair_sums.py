@@ -1,0 +1,450 @@
+"""The pair-sum contract of the design against a naive double loop, for every engine, score, pairs and reduction.
+
+Shapes come from a short list, so that eager operations are compiled once per shape and examples stay cheap.
+"""
+
+import functools
+import math
+
+import attnflow as af
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from attnflow.errors import InputError
+from attnflow.pairsums import Hardmax, _api, _blocked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+INF = math.inf
+# (queries, keys, dimension of queries, of keys, width of values)
+SHAPES = [(1, 1, 1, 1, 1), (1, 4, 2, 2, 3), (5, 3, 2, 2, 1), (3, 5, 3, 2, 2), (4, 4, 2, 2, 2)]
+BETAS = [0.0, 0.5, 3.0, 200.0, 1e4]
+FUNCTIONS = {"sigmoid": (jax.nn.sigmoid, lambda s: 1 / (1 + np.exp(-s))), "identity": (lambda s: s, lambda s: s)}
+REDUCTIONS = ["softmax", "exp", "sigmoid", "identity", "hardmax"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_tiles():
+    """Blocks of 2 queries and 3 keys, so that the small clouds here are cut, with ragged last tiles."""
+    with pytest.MonkeyPatch.context() as patch:
+        small = functools.partial(_blocked.blocked_sums, tile_size=(2, 3))
+        patch.setitem(_api.ENGINES, "blocked", small)
+        yield
+
+
+# The witness: s, b and lw entry by entry from the text of the design, then the sum row by row.
+
+
+def bilinear(beta, B):
+    return lambda x, y: beta * (x @ B @ y)
+
+
+def square(g, Q, K):
+    return lambda x, y: -g * np.sum((Q @ x - K @ y) ** 2)
+
+
+def causal(lag, strict, slope, normalized):
+    """(b, lw) of a query that stands `lag` positions after the key."""
+    if lag < 0 or (strict and lag == 0):
+        return 0.0, -INF
+    return (0.0, -slope * lag) if normalized else (-slope * lag, 0.0)
+
+
+def loop(score, x, y, values, log_w, bias, reduce, tol=0.0, normalized=False):
+    """Sum over j of exp(log_w_j + lw_ij) phi(s_ij + b_ij) v_j; `bias(i, j)` gives (b_ij, lw_ij)."""
+    n, m = len(x), len(y)
+    log_w = np.full(m, -math.log(m)) if log_w is None else log_w
+    num, log_z = np.zeros((n, values.shape[1])), np.full(n, -INF)
+    weights = np.zeros((n, m))
+    for i in range(n):
+        kept = []
+        for j in range(m):
+            b, lw = bias(i, j)
+            if log_w[j] + lw > -INF:
+                kept.append((j, score(x[i], y[j]) + b, log_w[j] + lw))
+        if not kept:
+            continue
+        index = [j for j, _, _ in kept]
+        s = np.array([s for _, s, _ in kept], np.longdouble)
+        omega = np.array([o for _, _, o in kept], np.longdouble)
+        if normalized:
+            omega = omega - np.log(np.sum(np.exp(omega)))
+        if reduce in ("softmax", "exp"):
+            top = np.max(s + omega)
+            e = np.exp(s + omega - top)
+            row, log_z[i] = e / e.sum(), top + np.log(e.sum())
+        elif reduce == "hardmax":
+            e = np.where(s >= s.max() - tol, np.exp(omega), 0)
+            row, log_z[i] = e / e.sum(), np.log(e.sum())
+        else:
+            row, log_z[i] = np.exp(omega) * FUNCTIONS[reduce][1](s), np.log(np.sum(np.exp(omega)))
+        weights[i, index] = row
+        num[i] = row @ values[index]
+    return num, log_z, weights
+
+
+def library_reduce(reduce, tol=0.0):
+    if reduce == "hardmax":
+        return Hardmax(tol)
+    return FUNCTIONS[reduce][0] if reduce in FUNCTIONS else reduce
+
+
+def make_score(kind, beta, rng, d, e):
+    """A score of the library and its entrywise formula; integer matrices keep hardmax scores exact."""
+    Q, K = rng.integers(-2, 3, (2, d)).astype(float), rng.integers(-2, 3, (2, e)).astype(float)
+    B = rng.integers(-2, 3, (d, e)).astype(float)
+    if d != e and kind in ("inner", "square", "difference"):
+        kind += "-QK"  # without matrices both sides live in one space
+    return {
+        "inner": lambda: (af.Inner(beta), bilinear(beta, np.eye(d))),
+        "inner-B": lambda: (af.Inner(beta, B), bilinear(beta, B)),
+        "inner-QK": lambda: (af.Inner(beta, Q=Q, K=K), bilinear(beta, Q.T @ K)),
+        "square": lambda: (af.SquaredDistance(beta), square(beta, np.eye(d), np.eye(e))),
+        "square-QK": lambda: (af.SquaredDistance(beta, Q, K), square(beta, Q, K)),
+        "difference": lambda: (af.SquaredDistance(beta, by_difference=True), square(beta, np.eye(d), np.eye(e))),
+        "difference-QK": lambda: (af.SquaredDistance(beta, Q, K, by_difference=True), square(beta, Q, K)),
+    }[kind]()
+
+
+def make_pairs(kind, rng, n, m):
+    """A pairs object, its entrywise (b, lw), and whether outside weights are normalised per row."""
+    if kind == "skip" and n != m:
+        kind = "skip-two"
+    rows, columns = rng.integers(0, 3, n), rng.integers(0, 3, m)
+    at = rng.integers(-1, m, n)
+    slope = float(rng.choice([0.25, 0.5, 2.0]))
+    end = np.arange(n) + m - n
+
+    def labels(a, b):
+        return lambda i, j: (0.0, -INF if a[i] == b[j] else 0.0)
+
+    def lags(position, strict=False, slope=0.0, normalized=False):
+        return lambda i, j: causal(position[i] - j, strict, slope, normalized)
+
+    return {
+        "full": lambda: (af.Full(), lambda i, j: (0.0, 0.0), False),
+        "full-normalized": lambda: (af.Full(normalized=True), lambda i, j: (0.0, 0.0), True),
+        "skip": lambda: (af.Full(skip=np.arange(n)), labels(np.arange(n), np.arange(n)), False),
+        "skip-two": lambda: (af.Full(skip=(rows, columns)), labels(rows, columns), False),
+        "skip-normalized": lambda: (af.Full((rows, columns), normalized=True), labels(rows, columns), True),
+        "causal": lambda: (af.Causal(), lags(end), False),
+        "causal-strict": lambda: (af.Causal(strict=True), lags(end, True), False),
+        "causal-slope": lambda: (af.Causal(slope=slope), lags(end, slope=slope), False),
+        "causal-at": lambda: (af.Causal(slope=slope, at=at), lags(at, slope=slope), False),
+        "causal-normalized": lambda: (
+            af.Causal(strict=True, slope=slope, normalized=True, at=at),
+            lags(at, True, slope, True),
+            True,
+        ),
+    }[kind]()
+
+
+PAIRS = [
+    "full", "full-normalized", "skip", "skip-two", "skip-normalized",
+    "causal", "causal-strict", "causal-slope", "causal-at", "causal-normalized",
+]  # fmt: skip
+SCORES = ["inner", "inner-B", "inner-QK", "square", "square-QK", "difference", "difference-QK"]
+
+
+def cloud(rng, *shape, integers):
+    return rng.integers(-2, 3, shape).astype(float) if integers else rng.normal(size=shape)
+
+
+def draw_log_w(rng, kind, m):
+    """None; positive weights; some keys removed, perhaps all."""
+    if kind == "none":
+        return None
+    w = rng.uniform(0.1, 1.0, m)
+    if kind == "zeros":
+        w = w * (rng.uniform(size=m) < 0.6)
+    with np.errstate(divide="ignore"):
+        return np.log(w / max(w.sum(), 0.1))
+
+
+def arrays(*values):
+    return [None if v is None else jnp.asarray(v) for v in values]
+
+
+def check_row_sums(num, log_z, expected, scale):
+    """Agreement to rounding of the logits (`scale` is their size), and exactly `(0, -inf)` for rows without keys."""
+    tolerance = 1e-12 * (1 + scale)
+    empty = expected[1] == -INF
+    assert (np.asarray(log_z)[empty] == -INF).all() and (np.asarray(num)[empty] == 0).all()
+    np.testing.assert_allclose(num, expected[0], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(np.asarray(log_z)[~empty], expected[1][~empty], rtol=1e-13, atol=tolerance)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    shape=st.sampled_from(SHAPES),
+    beta=st.sampled_from(BETAS),
+    score=st.sampled_from(SCORES),
+    pairs=st.sampled_from(PAIRS),
+    weights=st.sampled_from(["none", "positive", "zeros"]),
+    reduce=st.sampled_from(REDUCTIONS),
+    tol=st.sampled_from([0.0, 0.5, 1.5]),
+    kernel=st.sampled_from(["auto", *_api.ENGINES]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_sums_and_weights_against_the_loop(shape, beta, score, pairs, weights, reduce, tol, kernel, seed):
+    n, m, d, e, p = shape
+    rng = np.random.default_rng(seed)
+    ours, formula = make_score(score, beta, rng, d, e)
+    who, bias, normalized = make_pairs(pairs, rng, n, m)
+    log_w = draw_log_w(rng, weights, m)
+    x, y = (cloud(rng, *s, integers=reduce == "hardmax") for s in ((n, d), (m, e)))
+    values = rng.normal(size=(m, p))
+    expected = loop(formula, x, y, values, log_w, bias, reduce, tol, normalized)
+    options = {"log_w": arrays(log_w)[0], "pairs": who, "reduce": library_reduce(reduce, tol)}
+    num, log_z = af.pair_sums(ours, *arrays(x, y, values), **options, kernel=kernel)
+    assert num.shape == (n, p) and log_z.shape == (n,)
+    scale = beta * 20 * (1 + abs(values).max() if reduce == "identity" else 1)
+    check_row_sums(num, log_z, expected, scale)
+    tile = af.pair_weights(ours, *arrays(x, y), **options)
+    np.testing.assert_allclose(tile, expected[2], rtol=1e-12 * (1 + scale), atol=1e-12 * (1 + scale))
+    np.testing.assert_allclose(np.asarray(tile) @ values, num, rtol=1e-11, atol=1e-11 * (1 + scale))
+    some = np.array([n - 1, 0])
+    np.testing.assert_allclose(af.pair_weights(ours, *arrays(x, y), rows=some, **options), tile[some], atol=1e-14)
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_weights_of_a_slice_of_rows(reduce):
+    rng = np.random.default_rng(3)
+    x, y, values = arrays(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 2)))
+    options = {"pairs": af.Causal(slope=0.5, normalized=True), "reduce": library_reduce(reduce)}
+    num, _ = af.pair_sums(af.Inner(2.0), x, y, values, **options)
+    tile = af.pair_weights(af.Inner(2.0), x, y, rows=slice(1, 3), **options)
+    np.testing.assert_allclose(tile @ values, num[1:3], rtol=1e-13)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    shape=st.sampled_from(SHAPES),
+    score=st.sampled_from(SCORES),
+    pairs=st.sampled_from([p for p in PAIRS if "normalized" not in p]),
+    weights=st.sampled_from(["none", "positive", "zeros"]),
+    reduce=st.sampled_from(REDUCTIONS),
+    kernel=st.sampled_from(["dense", "blocked"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_transposes_against_the_transposed_loop(shape, score, pairs, weights, reduce, kernel, seed):
+    """Queries become keys: the same s, b and lw, with both indices exchanged."""
+    n, m, d, e, p = shape
+    rng = np.random.default_rng(seed)
+    ours, formula = make_score(score, 1.5, rng, d, e)
+    who, bias, _ = make_pairs(pairs, rng, n, m)
+    log_w = draw_log_w(rng, weights, n)
+    x, y = (cloud(rng, *s, integers=reduce == "hardmax") for s in ((n, d), (m, e)))
+    values = rng.normal(size=(n, p))
+    expected = loop(lambda b, a: formula(a, b), y, x, values, log_w, lambda i, j: bias(j, i), reduce)
+    options = {"log_w": arrays(log_w)[0], "reduce": library_reduce(reduce), "kernel": kernel}
+    num, log_z = af.pair_sums(ours.T, *arrays(y, x, values), pairs=who.T, **options)
+    check_row_sums(num, log_z, expected, 30.0)
+    back = af.pair_weights(ours.T.T, *arrays(x, y), pairs=who.T.T)
+    np.testing.assert_array_equal(back, af.pair_weights(ours, *arrays(x, y), pairs=who))
+
+
+@pytest.mark.parametrize("kind", ["full", "skip-two", "causal", "causal-strict", "causal-slope", "causal-at"])
+def test_attention_received(kind):
+    """The column-sum recipe: w_j sum_i a_i e^{s_ij + ...}/Z_i, from a transposed "exp" sum with log a_i - log Z_i."""
+    n, m = 4, 4
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    a, w = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
+    ours, formula = make_score("inner-B", 1.5, rng, 2, 2)
+    who, bias, _ = make_pairs(kind, rng, n, m)
+    _, log_z, rows = loop(formula, x, y, np.ones((m, 1)), np.log(w), bias, "softmax")
+    received = np.zeros(m)
+    for i in range(n):
+        for j in range(m):
+            received[j] += a[i] * rows[i, j]
+    ours_log_z = af.pair_sums(ours, *arrays(x, y), 1.0, log_w=jnp.log(w), pairs=who, reduce="exp")[1]
+    np.testing.assert_array_equal(np.isinf(ours_log_z), np.isinf(log_z))
+    mass = jnp.where(jnp.isfinite(ours_log_z), jnp.log(a) - ours_log_z, -jnp.inf)
+    _, columns = af.pair_sums(ours.T, *arrays(y, x), 1.0, log_w=mass, pairs=who.T, reduce="exp")
+    np.testing.assert_allclose(w * np.exp(columns), received, rtol=1e-12, atol=1e-15)
+
+
+def test_normalised_pairs_have_no_transpose():
+    x = jnp.ones((3, 2))
+    with pytest.raises(InputError, match=r"no transpose.*\.$"):
+        af.pair_sums(af.Inner(1.0), x, x, 1.0, pairs=af.Causal(slope=1.0, normalized=True).T)
+
+
+def test_inside_and_outside_differ():
+    """A positional weight inside (logit) and outside (log weight) is the same for exp and not for sigmoid."""
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(4, 2)))
+    outside = np.log(np.array([0.1, 0.2, 0.3, 0.4]))
+    inside, after = af.Causal(slope=0.7), af.Causal()
+    for reduce, same in (("exp", True), (jax.nn.sigmoid, False)):
+        with_slope, _ = af.pair_sums(af.Inner(1.0), x, x, x, log_w=jnp.asarray(outside), pairs=inside, reduce=reduce)
+        rows = []
+        for i in range(4):  # e^{-0.7 lag} into the weights of one query at a time
+            lag = np.maximum(i - np.arange(4), 0)
+            lw = jnp.asarray(outside - 0.7 * lag)
+            rows.append(af.pair_sums(af.Inner(1.0), x, x, x, log_w=lw, pairs=after, reduce=reduce)[0][i])
+        assert np.allclose(with_slope, np.stack(rows), rtol=1e-10) is same
+
+
+EMPTY = {
+    "padding": ({"log_w": jnp.full(3, -jnp.inf)}, [0, 1, 2, 3]),
+    "skip": ({"pairs": af.Full(skip=(np.array([1, 2, 1, 2]), np.array([1, 1, 1])))}, [0, 2]),
+    "strict": ({"pairs": af.Causal(strict=True, at=np.array([0, 1, 2, 3]))}, [0]),
+    "normalized": ({"pairs": af.Causal(strict=True, slope=0.3, normalized=True, at=np.array([0, 0, 2, 3]))}, [0, 1]),
+    "mixed": ({"log_w": jnp.array([-jnp.inf, 0.0, 0.0]), "pairs": af.Causal(at=np.array([0, 1, 2, -1]))}, [0, 3]),
+}
+
+
+@pytest.mark.parametrize("kernel", ["dense", "blocked"])
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_rows_without_keys_are_zero_with_zero_gradient(reduce, kernel):
+    """(0, -inf), and derivatives in everything, log weights too, that are finite for all rows and zero for these."""
+    rng = np.random.default_rng(5)
+    x, y, values = arrays(rng.normal(size=(4, 2)), rng.normal(size=(3, 2)), rng.normal(size=(3, 2)))
+    for name, (options, empty) in EMPTY.items():
+        log_w = options.get("log_w", jnp.log(jnp.array([0.2, 0.3, 0.5])))
+        rest = {"pairs": options.get("pairs", af.Full()), "reduce": library_reduce(reduce), "kernel": kernel}
+
+        def sums(x, y, values, log_w, beta, rest=rest):
+            num, log_z = af.pair_sums(af.Inner(beta), x, y, values, log_w=log_w, **rest)
+            return jnp.concatenate([num, log_z[:, None]], axis=1)
+
+        inputs = (x, y, values, log_w, jnp.array(1.3))
+        out, pull = jax.vjp(sums, *inputs)
+        full = [i for i in range(4) if i not in empty]
+        assert (np.asarray(out)[empty, :2] == 0).all() and (np.asarray(out)[empty, 2] == -INF).all(), name
+        assert np.isfinite(np.asarray(out)[full]).all(), name
+        only_empty = jnp.zeros((4, 3)).at[jnp.array(empty)].set(1.0)
+        for g in pull(only_empty):
+            assert (np.asarray(g) == 0).all(), name
+        for g in pull(jnp.ones((4, 3))):
+            assert np.isfinite(np.asarray(g)).all(), name
+        _, tangent = jax.jvp(sums, inputs, tuple(map(jnp.ones_like, inputs)))
+        assert np.isfinite(np.asarray(tangent)).all() and (np.asarray(tangent)[empty] == 0).all(), name
+
+
+def test_a_padded_key_is_as_if_absent():
+    """Also where its score would overflow any function of it."""
+    rng = np.random.default_rng(6)
+    x, y, v = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 2))
+    log_w = np.array([0.1, 0.2, 0.3, 0.0])
+    huge = y.copy()
+    huge[3] = 1e200
+    for reduce in ("softmax", jnp.exp, Hardmax(0.0)):
+        padded = af.pair_sums(
+            af.Inner(2.0), *arrays(x, huge, v), log_w=jnp.asarray(np.append(log_w[:3], -INF)), reduce=reduce
+        )
+        absent = af.pair_sums(af.Inner(2.0), *arrays(x, y[:3], v[:3]), log_w=jnp.asarray(log_w[:3]), reduce=reduce)
+        for a, b in zip(padded, absent, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", _api.ENGINES)
+@pytest.mark.parametrize("g", [0.7e18, 1e18])
+def test_by_difference_keeps_the_digits_of_close_points(g, kernel):
+    """Points 1e-9 apart: s = -g |x - y|^2 to 1e-12 relative from exact rational arithmetic; expanding loses all."""
+    from fractions import Fraction
+
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(4, 3))
+    y = x[0] + 1e-9 * rng.normal(size=(4, 3))
+    x = x[0] + 1e-9 * rng.normal(size=(4, 3))
+    exact = np.array(
+        [[float(-Fraction(g) * sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(p, q, strict=True))) for q in y]
+         for p in x]
+    )  # fmt: skip
+    assert np.abs(exact).max() > 1  # the scores are of order one: their digits matter
+
+    def identity_sums(by_difference):  # the scores themselves: phi = identity, values = unit vectors
+        score = af.SquaredDistance(g, by_difference=by_difference)
+        return af.pair_sums(
+            score, *arrays(x, y), jnp.eye(4), log_w=jnp.zeros(4), reduce=lambda s: s, kernel=kernel
+        )[0]
+
+    np.testing.assert_allclose(identity_sums(True), exact, rtol=1e-12)
+    assert np.abs(np.asarray(identity_sums(False)) - exact).max() > 1e-3  # why the option exists
+
+
+DERIVATIVES = {
+    "inner": lambda s: af.Inner(s),
+    "B": lambda s: af.Inner(s, jnp.array([[1.0, 0.3], [-0.2, 0.8]])),
+    "square": lambda s: af.SquaredDistance(s),
+    "difference": lambda s: af.SquaredDistance(s, by_difference=True),
+}
+
+
+@pytest.mark.parametrize("kernel", _api.ENGINES)
+@pytest.mark.parametrize("reduce", ["softmax", "sigmoid", "hardmax"])
+def test_derivatives_against_central_differences(reduce, kernel):
+    """grad and jvp in every input at once, along random directions."""
+    rng = np.random.default_rng(11)
+    inputs = arrays(
+        1.7, rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), np.log(rng.dirichlet(np.ones(4)))
+    )
+    direction = [jnp.asarray(rng.normal(size=a.shape)) for a in inputs]
+    mix, mix_z = arrays(rng.normal(size=(4, 2)), rng.normal(size=4))
+    for make in DERIVATIVES.values():
+
+        def f(beta, x, y, v, log_w, make=make):
+            pairs = af.Causal(slope=0.4, normalized=True)
+            num, log_z = af.pair_sums(
+                make(beta), x, y, v, log_w=log_w, pairs=pairs, reduce=library_reduce(reduce), kernel=kernel
+            )
+            return jnp.sum(mix * num) + jnp.sum(mix_z * log_z)
+
+        def along(h, f=f):
+            return float(f(*(a + h * b for a, b in zip(inputs, direction, strict=True))))
+
+        h = 1e-4  # Richardson on central differences: error h^4
+        slope = (4 * (along(h / 2) - along(-h / 2)) / h - (along(h) - along(-h)) / (2 * h)) / 3
+        grads = jax.grad(f, argnums=tuple(range(5)))(*inputs)
+        by_grad = sum(float(jnp.vdot(g, b)) for g, b in zip(grads, direction, strict=True))
+        _, by_jvp = jax.jvp(f, tuple(inputs), tuple(direction))
+        assert by_grad == pytest.approx(slope, rel=1e-8, abs=1e-9)
+        assert float(by_jvp) == pytest.approx(slope, rel=1e-8, abs=1e-9)
+
+
+def test_derivative_at_zero_g_is_finite():
+    rng = np.random.default_rng(2)
+    x, y = arrays(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)))
+    for by_difference in (False, True):
+        slope = jax.grad(lambda g, b=by_difference: af.pair_sums(af.SquaredDistance(g, by_difference=b), x, y, 1.0)[1][0])
+        # d log Z / dg at g = 0 is minus the mean squared distance
+        expected = -np.mean(np.sum((np.asarray(x)[0] - np.asarray(y)) ** 2, axis=1))
+        np.testing.assert_allclose(slope(jnp.array(0.0)), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", _api.ENGINES)
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_single_precision_stays_single(reduce, kernel):
+    """float32 tokens with float64 parameters, weights and positions: float32 results, right to single precision."""
+    rng = np.random.default_rng(4)
+    x, y = (cloud(rng, 4, 2, integers=reduce == "hardmax") for _ in range(2))
+    v, w = rng.normal(size=(4, 2)), rng.dirichlet(np.ones(4))
+    who, bias, normalized = make_pairs("causal-slope", rng, 4, 4)
+    ours, formula = make_score("inner-B", 1.5, rng, 2, 2)
+    expected = loop(formula, x, y, v, np.log(w), bias, reduce, 0.0, normalized)
+    single = [jnp.asarray(a, jnp.float32) for a in (x, y, v)]
+    options = {"log_w": jnp.log(w), "pairs": who, "reduce": library_reduce(reduce)}
+    num, log_z = af.pair_sums(ours, *single, **options, kernel=kernel)
+    assert num.dtype == log_z.dtype == jnp.float32
+    assert af.pair_weights(ours, *single[:2], **options).dtype == jnp.float32
+    np.testing.assert_allclose(num, expected[0], rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(log_z, expected[1], rtol=2e-5, atol=2e-5)
+
+
+def test_large_clouds_take_blocks_and_agree():
+    """`auto` leaves the dense engine for large n m; both agree on ragged sizes."""
+    assert _api.resolve_kernel("auto", 64, 64) == "dense"
+    assert _api.resolve_kernel("auto", 1 << 15, 1 << 15) == "blocked"
+    with pytest.raises(InputError, match=r"kernel 'sparse' is unknown.*\.$"):
+        _api.resolve_kernel("sparse", 2, 2)
+
+
+def test_bad_pairs_and_reductions_are_told():
+    x = jnp.ones((3, 2))
+    with pytest.raises(InputError, match=r"4 query and 4 key labels for 3 queries and 3 keys.*\.$"):
+        af.pair_sums(af.Inner(1.0), x, x, 1.0, pairs=af.Full(skip=np.arange(4)))
+    with pytest.raises(InputError, match=r"reduce = 'mean' is unknown.*\.$"):
+        af.pair_sums(af.Inner(1.0), x, x, 1.0, reduce="mean")
