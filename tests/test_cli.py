@@ -312,7 +312,7 @@ def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
     ("args", "told"),
     [
         (["--beta", "-1"], "beta = -1"),
-        (["--attention", "nothing"], "'nothing' is unknown; there are: softmax"),
+        (["--attention", "nothing"], "'nothing' is unknown; there are: "),
         (["--init", "nothing"], "'nothing' is unknown"),
         (["--space", "torus"], "'torus' is unknown"),
         (["--init", "gaussian"], "'gaussian' is not for space 'sphere'"),

@@ -1,9 +1,9 @@
 from . import errors as errors
 from . import registry as registry
 from ._precision import precision as precision
+from .attention import L2 as L2
 from .attention import AbstractAttention as AbstractAttention
 from .attention import Hardmax as Hardmax
-from .attention import L2 as L2
 from .attention import Linear as Linear
 from .attention import MultiHead as MultiHead
 from .attention import Sigmoid as Sigmoid
@@ -14,8 +14,13 @@ from .citations import cite as cite
 from .diagnostics import dissipation as dissipation
 from .diagnostics import energy as energy
 from .diagnostics import is_gradient_flow as is_gradient_flow
+from .flows import Histogram as Histogram
+from .flows import LastState as LastState
+from .flows import Mean as Mean
 from .flows import Outcome as Outcome
+from .flows import Quantiles as Quantiles
 from .flows import Run as Run
+from .flows import ensemble as ensemble
 from .flows import load as load
 from .flows import simulate as simulate
 from .models import AbstractModel as AbstractModel

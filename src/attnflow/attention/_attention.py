@@ -23,6 +23,9 @@ class AbstractAttention(eqx.Module):
     The velocity has the height of `V`: `(n, d)`, except in a head of a multi-head map, whose `V` may be `(k, d)`.
     A query that no key is left for gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
+
+    A map may offer `recipe(y, w, *, pairs, kernel) -> (log_w, reduce)`: what makes
+    `pair_weights(score, x, y, log_w=…, pairs=…, reduce=…) @ (V y)` its velocity. Attention matrices are made from it.
     """
 
     clock: eqx.AbstractVar[str]

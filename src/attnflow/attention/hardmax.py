@@ -68,6 +68,16 @@ class Hardmax(AbstractAttention):
         )
         return mean
 
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, pairsums.Hardmax]:
+        return log_weights(w), pairsums.Hardmax(self.tol)
+
 
 ENTRY = Entry(
     kind="attention",

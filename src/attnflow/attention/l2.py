@@ -57,6 +57,16 @@ class L2(AbstractAttention):
         )
         return mean
 
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, str]:
+        return log_weights(w), "softmax"
+
 
 ENTRY = Entry(
     kind="attention",

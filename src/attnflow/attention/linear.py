@@ -1,5 +1,6 @@
 r"""Linear attention: the score itself is the weight. Its sum over the keys is a matrix, so n tokens cost O(n)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -62,6 +63,16 @@ class Linear(AbstractAttention):
             self.score, x, y, values, log_w=log_weights(w), pairs=pairs, reduce=jnp.positive, kernel=kernel
         )
         return total
+
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+        return log_weights(w), jnp.positive
 
 
 ENTRY = Entry(

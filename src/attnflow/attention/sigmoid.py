@@ -1,5 +1,6 @@
 r"""Sigmoid attention: each pair is weighed by itself, without a denominator."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -102,6 +103,16 @@ class Sigmoid(AbstractAttention):
             kernel=kernel,
         )
         return total
+
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+        return log_weights(w), jax.nn.sigmoid
 
 
 ENTRY = Entry(

@@ -76,9 +76,9 @@ class Sinkhorn(AbstractAttention):
         *,
         Q: Any = None,
         K: Any = None,
-        half_steps: int | None = None,
+        half_steps: Any = None,
         tol: Any = 1e-9,
-        max_iterations: int = 1000,
+        max_iterations: Any = 1000,
     ):
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
@@ -262,10 +262,10 @@ class _Plan(NamedTuple):
             h = u / root_w
             return root_w * (image(h)[0] - h)
 
-        def solve(_: Any, u: Array) -> tuple[Array, tuple[Array, Array]]:
+        def solve(_: Any, u: Array) -> tuple[Array, list[Array]]:
             start = (u / root_w, jnp.asarray(0), jnp.asarray(False))
-            h, iterations, done = jax.lax.while_loop(more, iterate, start)
-            return root_w * h, (iterations, done)
+            h, *info = jax.lax.while_loop(more, iterate, start)
+            return root_w * h, [i.astype(h.dtype) for i in info]  # custom_root gives floating tangents to all
 
         def tangent_solve(linear: Any, b: Array) -> Array:
             accuracy = float(jnp.finfo(b.dtype).eps) ** 0.65
@@ -273,7 +273,7 @@ class _Plan(NamedTuple):
 
         h = jnp.zeros_like(self.log_w) if guess is None else jnp.where(here & jnp.isfinite(guess), guess, 0)
         u, (iterations, done) = jax.lax.custom_root(residual, root_w * h, solve, tangent_solve, has_aux=True)
-        return u / root_w, iterations, done
+        return u / root_w, iterations.astype(int), done > 0
 
 
 def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:

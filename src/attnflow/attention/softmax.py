@@ -55,6 +55,16 @@ class Softmax(AbstractAttention):
         )
         return mean
 
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, str]:
+        return log_weights(w), "softmax"
+
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""
         return direction(self, d)

@@ -1,5 +1,6 @@
 r"""Unnormalised attention (USA): softmax attention without its denominator."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -63,6 +64,17 @@ class Unnormalized(AbstractAttention):
         if self.shifted:
             log_z = log_z - self.beta.astype(log_z.dtype)
         return jnp.exp(log_z)[:, None] * mean
+
+    def recipe(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+        beta = self.beta if self.shifted else 0.0
+        return log_weights(w), lambda s: jnp.exp(s - jnp.asarray(beta, s.dtype))
 
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""

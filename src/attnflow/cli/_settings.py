@@ -90,6 +90,8 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     from ..models import SelfAttention
 
     s = dict(settings)
+    if s["dtype"] not in ("float32", "float64"):
+        raise InputError(f"dtype {s['dtype']!r} is unknown; choose float64 or float32.")
     precision(s["dtype"])
     if s["space"] not in spaces.SPACES:
         raise InputError(f"space {s['space']!r} is unknown; there are: {', '.join(spaces.SPACES)}.")

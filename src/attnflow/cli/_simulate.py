@@ -51,8 +51,7 @@ def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]
     found: dict[str, tuple[Any, Any]] = {}
     for name, owners in extra.items():
         param = next(iter(owners.values()))
-        defaults = ", ".join(f"{owner} {p.default}" for owner, p in owners.items())
-        told = f"{param.symbol + ': ' if param.symbol else ''}{param.help} (default: {defaults})"
+        told = f"{param.symbol + ': ' if param.symbol else ''}{param.help} ({_defaults(owners)})"
         flag = f"--{_dashed(name)}" + (f"/--no-{_dashed(name)}" if param.type is bool else "")
         option = typer.Option(flag, help=told, rich_help_panel="Parameters of attention maps and initial laws")
         found[name] = (Annotated[param.type | None, option], None)
@@ -72,6 +71,14 @@ def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]
     found["force"] = (Annotated[bool, force], False)
     found["as_json"] = (Annotated[bool, as_json], False)
     return found
+
+
+def _defaults(owners: Mapping[str, Any]) -> str:
+    """Which maps and laws have a parameter, and its default."""
+    values = {str(p.default) for p in owners.values()}
+    if len(values) == 1:
+        return f"{', '.join(owners)}; default: {values.pop()}"
+    return "default: " + ", ".join(f"{owner} {p.default}" for owner, p in owners.items())
 
 
 def _choices(name: str) -> str:

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal, NamedTuple
 
@@ -88,7 +88,7 @@ def compute_cells(tasks: list[Task], folder: RunFolder, *, workers: int, progres
     return outcomes
 
 
-def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress) -> Iterator[tuple[int, Outcome]]:
+def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress) -> Generator[tuple[int, Outcome]]:
     with compilation_cache(folder.root):
         for i in order:
             progress.begin(tasks[i])
@@ -97,7 +97,7 @@ def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Prog
 
 def _in_processes(
     tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress, *, workers: int
-) -> Iterator[tuple[int, Outcome]]:
+) -> Generator[tuple[int, Outcome]]:
     # Spawned, never forked: a fork of a process in which JAX has started its threads can hang.
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(

@@ -94,7 +94,12 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
     figures, crashes = [], []
     for draw in experiment.figures:
         # No window, text that stays text, and the same bytes from the same data.
-        options = {"svg.hashsalt": experiment.id, "svg.fonttype": "path", "backend": "agg", "figure.dpi": 100}
+        options: dict[Any, Any] = {
+            "svg.hashsalt": experiment.id,
+            "svg.fonttype": "path",
+            "backend": "agg",
+            "figure.dpi": 100,
+        }
         try:
             with matplotlib.rc_context(options):
                 figure = draw(results)

@@ -2,5 +2,13 @@
 
 from ._outcome import Outcome as Outcome
 from ._storage import load as load
+from .ensemble import EnsembleResult as EnsembleResult
+from .ensemble import ensemble as ensemble
 from .run import Run as Run
 from .simulate import simulate as simulate
+from .statistics import AbstractStatistic as AbstractStatistic
+from .statistics import Estimate as Estimate
+from .statistics import Histogram as Histogram
+from .statistics import LastState as LastState
+from .statistics import Mean as Mean
+from .statistics import Quantiles as Quantiles

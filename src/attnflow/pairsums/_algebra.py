@@ -21,13 +21,17 @@ class Algebra(NamedTuple):
     keep: Callable[[Array], Array]  # marks an array that is worth computing once and keeping
 
 
+def _column(x: Float[Array, "n k"], c: int) -> Float[Array, " n"]:
+    return jax.lax.index_in_dim(x, c, axis=1, keepdims=False)  # a slice, where x[:, c] would be a gather
+
+
 def _outer(q: Float[Array, "n k"], k: Float[Array, "m k"]) -> Float[Array, "n m"]:
-    products = [q[:, c][:, None] * k[:, c][None, :] for c in range(q.shape[1])]
+    products = [_column(q, c)[:, None] * _column(k, c)[None, :] for c in range(q.shape[1])]
     return sum(products[1:], start=products[0])
 
 
 def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n p"]:
-    columns = [jnp.sum(w * v[:, c][None, :], axis=1) for c in range(v.shape[1])]
+    columns = [jnp.sum(w * _column(v, c)[None, :], axis=1) for c in range(v.shape[1])]
     return jnp.stack(columns, axis=1) if columns else jnp.zeros((w.shape[0], 0), w.dtype)
 
 

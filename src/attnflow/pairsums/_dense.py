@@ -42,6 +42,8 @@ def broadcast_sums(
     scores. Only if some row then underflows (its best score far below the bound) is it all done again with the maximum.
     """
     n, m = tile.queries.shape[0], tile.keys.shape[0]
+    # What a token's coordinates are computed from must not be computed again for every pair.
+    tile, values, log_w = jax.lax.optimization_barrier((tile, values, log_w))
     if not isinstance(reduction, Exponential) or pairs.logit(jnp.arange(1), jnp.arange(1), n, m) is not None:
         return dense_sums(score, tile, values, log_w, pairs, reduction, BROADCAST)
     logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, BROADCAST)

@@ -1,0 +1,86 @@
+"""What every diagnostic is given: a run, or tokens with leading axes; and how it goes through them."""
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..flows import Run
+from ..spaces import check_weights
+
+Tokens = Run | ArrayLike
+"""A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
+
+
+class Clouds(NamedTuple):
+    """Tokens `(..., n, d)` with their weights; the times `(...)` and the run, if they come from one."""
+
+    xs: Float[Array, "*batch n d"]
+    w: Float[Array, " n"] | None
+    ts: Float[Array, "*batch"] | None = None
+    run: Run | None = None
+
+
+def clouds(tokens: Tokens, at: int | None = None, weights: ArrayLike | None = None) -> Clouds:
+    """The tokens of a run at the saved time of index `at`, at all times if `None`; or those of an array."""
+    if isinstance(tokens, Run):
+        if weights is not None:
+            raise InputError("a run has its own weights; leave out weights=, or give run.xs instead of the run.")
+        if at is None:
+            return Clouds(tokens.xs, tokens.weights, tokens.ts, tokens)
+        at = saved_time(at, tokens.xs.shape[0])
+        return Clouds(tokens.xs[at], tokens.weights, tokens.ts[at], tokens)
+    try:
+        xs = jnp.asarray(tokens)
+    except (TypeError, ValueError):
+        raise InputError(f"a {type(tokens).__name__} holds no tokens; give a run, or an array (..., n, d).") from None
+    if not jnp.issubdtype(xs.dtype, jnp.floating):
+        xs = xs.astype(jnp.result_type(float))
+    if xs.ndim < 2 or 0 in xs.shape[-2:]:
+        raise InputError(f"tokens have shape {xs.shape}; give (..., n, d), tokens as rows.")
+    if at is not None:
+        if xs.ndim == 2:
+            raise InputError(f"at = {at} chooses a time, and one cloud {xs.shape} has none; leave it out.")
+        xs = xs[saved_time(at, xs.shape[0])]
+    w = check_weights(weights, xs.shape[-2])
+    return Clouds(xs, None if w is None else w.astype(xs.dtype))
+
+
+def saved_time(at: Any, count: int) -> int:
+    """`at` as an index from the beginning, refused when there is no such saved time."""
+    try:
+        index = operator.index(at)
+    except TypeError:
+        raise InputError(f"at = {at!r} is not an index of a saved time; give a whole number.") from None
+    if not -count <= index < count:
+        raise InputError(f"at = {at} is none of the {count} saved times; give an index from {-count} to {count - 1}.")
+    return index % count
+
+
+def masses(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:
+    """The weights as an array, equal ones if there are none."""
+    return jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w
+
+
+@eqx.filter_jit
+def along(fn: Callable[..., Any], xs: Float[Array, "*batch n d"], *args: Any) -> Any:
+    """`fn(x, *args)` of every cloud, one after the other in one compiled program; results get the leading axes.
+
+    `fn` is a function of a module, never made anew: a fresh one would compile again at every call.
+    """
+    batch = xs.shape[:-2]
+    if not batch:
+        return fn(xs, *args)
+    found = jax.lax.map(lambda x: fn(x, *args), xs.reshape(-1, *xs.shape[-2:]))
+    return jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), found)
+
+
+def in_memory(entries: int, what: str) -> None:
+    """Refuse an answer of more numbers than anybody looks at (2 GB of them)."""
+    if entries > 1 << 28:
+        raise InputError(f"{what} are {entries:.2g} numbers; choose one time with at=, or fewer tokens.")

@@ -1,0 +1,166 @@
+r"""How much tokens agree: the order parameter, pairs that have met, the law of inner products."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..pairsums import Full, Inner, pair_sums
+from ..spaces import Sphere, is_concrete, log_weights
+from ._clouds import Clouds, Tokens, along, clouds, masses
+
+TILE = 256  # rows of inner products in memory at once
+
+
+def order_parameter(tokens: Tokens, at: int | None = None, *, weights: ArrayLike | None = None) -> Float[Array, "*T"]:
+    r"""$\rho = \big|\sum_i w_i x_i\big|$: on the sphere 1 if all tokens coincide, 0 if they balance.
+
+    **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
+    """
+    found = clouds(tokens, at, weights)
+    return along(_mean_length, found.xs, found.w)
+
+
+def pair_fraction(
+    tokens: Tokens,
+    delta: ArrayLike = 1e-3,
+    at: int | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    kernel: str = "auto",
+) -> Float[Array, "*T"]:
+    r"""The fraction of pairs on the sphere that have met,
+
+    $$ \sum_{i\ne j} w_iw_j\, 1\{\langle x_i, x_j\rangle \ge 1 - \delta\} \Big/ \sum_{i\ne j} w_iw_j. $$
+
+    Its mean over random initial tokens estimates $P(\langle x_1, x_2\rangle \ge 1 - \delta)$, the colour of figure 3
+    of arXiv:2312.10794. A single token has no pair: NaN. `kernel` is the engine of the sum over pairs.
+    """
+    found = clouds(tokens, at, weights)
+    if _space(found) not in (None, "sphere"):
+        raise InputError("pair_fraction is for tokens on the sphere; in R^d see clusters, or inner_products.")
+    return along(_fraction, found.xs, found.w, jnp.asarray(delta, found.xs.dtype), kernel)
+
+
+class InnerProducts(NamedTuple):
+    """Histograms of inner products: `edges (bins + 1,)` and `density (..., bins)`, whose integral is one."""
+
+    edges: Float[Array, " bins_plus_1"]
+    density: Float[Array, "*T bins"]
+
+    @property
+    def fraction(self) -> Float[Array, "*T bins"]:
+        """How much of all pairs is in each bin."""
+        return self.density * np.diff(self.edges)
+
+
+def inner_products(
+    tokens: Tokens,
+    at: int | None = None,
+    *,
+    bins: int | ArrayLike = 80,
+    normalized: bool = False,
+    weights: ArrayLike | None = None,
+) -> InnerProducts:
+    r"""The law of $\langle x_i, x_j\rangle$ over pairs $i \ne j$, each counted with $w_iw_j$, as histograms.
+
+    **Arguments:**
+
+    - `tokens`, `at`, `weights`: a run (all saved times, or the one of index `at`), or tokens `(..., n, d)`.
+    - `bins`: their number, between -1 and 1 on the sphere and between the extremes of all the clouds otherwise; or
+      their edges. Values outside are left out, and the density refers to all pairs.
+    - `normalized=True`: cosines $\langle x_i, x_j\rangle / |x_i||x_j|$ instead, as for hidden states of real models.
+
+    Memory is linear in the number of tokens.
+    """
+    found = clouds(tokens, at, weights)
+    xs = Sphere().nearest(found.xs) if normalized else found.xs
+    if xs.shape[-2] < 2:
+        raise InputError("a single token has no pair; inner products need two tokens or more.")
+    edges = _edges(bins, xs, bounded=normalized or _space(found) == "sphere")
+    # Round-off may carry the product of a unit vector with itself past one.
+    unit = jnp.asarray(1.0 if normalized or _space(found) == "sphere" else jnp.inf, xs.dtype)
+    counts = along(_histogram, xs, found.w, edges, unit)
+    return InnerProducts(edges, counts / jnp.broadcast_to(jnp.diff(edges), counts.shape))
+
+
+def _space(found: Clouds) -> str | None:
+    """The name of the space of a run with a model; `None` if nothing is known."""
+    return None if found.run is None or found.run.model is None else found.run.model.space.name
+
+
+def _mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    return jnp.linalg.norm(masses(x, w) @ x)
+
+
+def _fraction(
+    x: Float[Array, "n d"], w: Float[Array, " n"] | None, delta: Float[Array, ""], kernel: str
+) -> Float[Array, ""]:
+    n = x.shape[0]
+    met = pair_sums(
+        Inner(jnp.ones((), x.dtype)),
+        x,
+        x,
+        1.0,
+        log_w=log_weights(w),
+        pairs=Full(skip=jnp.arange(n)),
+        reduce=lambda s: (s >= 1 - delta).astype(s.dtype),
+        kernel=kernel,
+    )[0][:, 0]
+    w = masses(x, w)
+    return jnp.sum(w * met) / (jnp.sum(w) ** 2 - jnp.sum(w * w))
+
+
+def _histogram(
+    x: Float[Array, "n d"], w: Float[Array, " n"] | None, edges: Float[Array, " e"], unit: Float[Array, ""]
+) -> Float[Array, " b"]:
+    """The share of all pairs in each bin, a tile of rows after the other."""
+    n, bins = x.shape[0], edges.size - 1
+    tile = min(TILE, n)
+    w = masses(x, w)
+    rows = jnp.arange(-(-n // tile) * tile).reshape(-1, tile)
+
+    def add(counts: Array, i: Array) -> tuple[Array, None]:
+        inside = jnp.minimum(i, n - 1)  # the last tile repeats the last token, with weight zero
+        s = jnp.clip(x[inside] @ x.T, -unit, unit)
+        pair = jnp.where(i < n, w[inside], 0)[:, None] * w[None, :]
+        pair = jnp.where(inside[:, None] == jnp.arange(n)[None, :], 0, pair)
+        place = jnp.searchsorted(edges, s, side="right") - 1
+        place = jnp.where(s == edges[-1], bins - 1, place)  # the last edge belongs to the last bin, as in NumPy
+        place = jnp.where((place < 0) | (place >= bins), bins, place)
+        return counts.at[place].add(pair, mode="drop"), None
+
+    counts, _ = jax.lax.scan(add, jnp.zeros(bins, x.dtype), rows)
+    return counts / (jnp.sum(w) ** 2 - jnp.sum(w * w))
+
+
+def _edges(bins: int | ArrayLike, xs: Float[Array, "*T n d"], bounded: bool) -> Float[Array, " e"]:
+    given = np.asarray(bins) if is_concrete(bins) else None
+    if given is not None and given.ndim == 0:
+        if not np.issubdtype(given.dtype, np.integer) or given < 1:
+            raise InputError(f"bins = {bins} is no number of bins; take 1 or more, or give their edges.")
+        low, high = (-1.0, 1.0) if bounded else _extremes(xs)
+        return jnp.linspace(low, high, int(given) + 1, dtype=xs.dtype)
+    if given is not None and (given.ndim != 1 or given.size < 2 or not (np.diff(given) > 0).all()):
+        raise InputError("the edges of a histogram are two or more increasing numbers.")
+    return jnp.asarray(bins, xs.dtype)
+
+
+def _extremes(xs: Float[Array, "*T n d"]) -> tuple[float, float]:
+    """The least and the largest inner product of all the clouds."""
+    low, high = along(_range, xs)
+    low, high = float(np.nanmin(low)), float(np.nanmax(high))
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _range(x: Float[Array, "n d"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def of_row(i: Array) -> tuple[Array, Array]:
+        s = x @ x[i]
+        other = jnp.arange(x.shape[0]) != i
+        return jnp.min(jnp.where(other, s, jnp.inf)), jnp.max(jnp.where(other, s, -jnp.inf))
+
+    low, high = jax.lax.map(of_row, jnp.arange(x.shape[0]))
+    return jnp.min(low), jnp.max(high)

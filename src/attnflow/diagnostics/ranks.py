@@ -1,0 +1,51 @@
+r"""How many directions matter: the rank of a matrix of tokens or of attention, counted and in effect."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from ..flows import Run
+from ._clouds import along, clouds, masses
+
+
+def numerical_rank(matrix: Run | ArrayLike, tol: ArrayLike | None = None, at: int | None = None) -> Int[Array, "*T"]:
+    r"""The number of singular values above `tol` times the largest; by default the round-off of the larger side.
+
+    **Arguments:** matrices `(..., n, m)`, for example `attention_matrix(run)`; or a run, for the rank of its tokens.
+    """
+    found = clouds(matrix, at)
+    xs = found.xs
+    if tol is None:
+        tol = max(xs.shape[-2:]) * float(jnp.finfo(xs.dtype).eps)
+    return along(_rank, xs, jnp.asarray(tol, xs.dtype))
+
+
+def effective_rank(matrix: Run | ArrayLike, at: int | None = None) -> Float[Array, "*T"]:
+    r"""$\exp\big(-\sum_k p_k \log p_k\big)$ with $p_k = \sigma_k / \sum_l \sigma_l$, $\sigma$ the singular values.
+
+    Between 1 (rank one) and the smaller side of the matrix (all singular values equal), and continuous; a zero matrix
+    gets 0.
+
+    **Arguments:** matrices `(..., n, m)`, for example `attention_matrix(run)`; or a run, for its tokens: then the rows
+    $\sqrt{w_i}\,x_i$ are taken, not centred, so that tokens that coincide have rank one however they are weighted.
+
+    ??? cite "The effective rank: a measure of effective dimensionality, Roy and Vetterli (EUSIPCO 2007)"
+    """
+    found = clouds(matrix, at)
+    return along(_effective, found.xs, found.w)
+
+
+def _singular_values(x: Float[Array, "n m"]) -> Float[Array, " k"]:
+    return jnp.linalg.svd(x, compute_uv=False)
+
+
+def _rank(x: Float[Array, "n m"], tol: Float[Array, ""]) -> Int[Array, ""]:
+    s = _singular_values(x)
+    return jnp.sum(s > tol * s[0])
+
+
+def _effective(x: Float[Array, "n m"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    s = _singular_values(jnp.sqrt(masses(x, w))[:, None] * x)
+    total = jnp.sum(s)
+    p = s / jnp.where(total == 0, 1, total)
+    entropy = -jnp.sum(jnp.where(p == 0, 0, p * jnp.log(jnp.where(p == 0, 1, p))))
+    return jnp.where(total == 0, 0.0, jnp.exp(entropy))

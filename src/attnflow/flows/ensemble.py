@@ -1,0 +1,222 @@
+"""Many realisations, and many parameter values, in one compiled program.
+
+The work of an ensemble is cut into chunks whose pairs fit into a core's cache. Within a chunk the realisations are the
+innermost axis for few dimensions (see `trailing_vmap` and the broadcast engine of the pair sums), and a leading batch
+axis otherwise. Statistics are updated as chunks finish, so memory does not grow with the number of realisations.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+
+from ..errors import InputError
+from ..models import AbstractModel
+from ..pairsums import resolve_kernel
+from ..spaces import check_tokens, check_weights
+from ._compiled import timed_call
+from ._steps import STEPS
+from ._trailing import trailing_vmap
+from .statistics import AbstractStatistic
+
+ENGINES = ("auto", "innermost", "batched")
+# Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
+INNERMOST_DIMENSION = 8
+# Bytes of pair scores that a chunk may hold: the second-level caches of two cores.
+CHUNK_BYTES = 1 << 20
+
+
+class _Plan(NamedTuple):
+    """What the compiled program is specialised to, besides shapes."""
+
+    sampler: Callable[..., Array]
+    realizations: int
+    chunk: int
+    engine: str
+    solver: str
+    kernel: str
+
+
+class EnsembleResult(NamedTuple):
+    """What an ensemble kept at the times `ts`, by name or alone; several models give a first axis."""
+
+    ts: Float[Array, " T"]
+    values: Any
+    stats: dict[str, float]
+
+
+def ensemble(
+    model: AbstractModel | Sequence[AbstractModel],
+    sampler: Callable[[PRNGKeyArray], Float[Array, "n d"]],
+    *,
+    realizations: int,
+    ts: ArrayLike,
+    reduce: AbstractStatistic | Mapping[str, AbstractStatistic],
+    key: PRNGKeyArray,
+    t0: float = 0.0,
+    weights: ArrayLike | None = None,
+    solver: str = "rk4",
+    dt: float = 0.1,
+    dtype: Any = None,
+    engine: str = "auto",
+    chunk: int | None = None,
+) -> EnsembleResult:
+    """Statistics of a flow from random tokens.
+
+    **Arguments:**
+
+    - `model`: one model, or a list of models that differ in numbers only (all betas of a figure): then results get a
+      leading axis. All models see the same draws.
+    - `sampler(key) -> (n, d)`: realisation `r` starts from `sampler(jax.random.fold_in(key, r))`.
+    - `ts`: increasing times at which `reduce` observes; `reduce` is a statistic (`Mean`, `Histogram`, `Quantiles`,
+      `LastState`) or a dictionary of them.
+    - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` between observations.
+    - `dtype`: of the tokens; default the sampler's.
+    - `engine`: `innermost` or `batched` layout of the realisations, `auto` by dimension. `chunk`: realisations computed
+      together; no result depends on it.
+
+    Random numbers, and the order in which realisations enter a statistic, follow from `key` alone.
+    """
+    models = [model] if isinstance(model, AbstractModel) else list(model)
+    statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else dict(reduce)
+    x0 = _checked_sample(models, sampler, key, realizations, dtype)
+    n, d = x0.shape
+    w = check_weights(weights, n)
+    times = _check_times(ts, t0, solver, dt)
+    engine = _engine(engine, d)
+    kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
+    size = _chunk_size(n, x0.dtype, realizations) if chunk is None else chunk
+    plan = _Plan(sampler, realizations, min(size, realizations), engine, solver, kernel)
+    substeps = np.ceil(np.diff(np.concatenate([[t0], times])) / dt - 1e-9).astype(np.int32)
+    arrays = {
+        "ts": jnp.asarray(times, x0.dtype),
+        "before": jnp.asarray(np.concatenate([[t0], times[:-1]]), x0.dtype),
+        "substeps": jnp.asarray(substeps),
+        "w": None if w is None else w.astype(x0.dtype),
+        "like": x0[:0],
+    }
+    timed = timed_call(_program, plan, _stack(models), arrays, statistics, key)
+    values = timed.value if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], timed.value)
+    pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
+    stats = {"compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds, "pairs": pairs}
+    return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
+
+
+def _program(plan: _Plan, models: Any, arrays: dict[str, Any], statistics: dict[str, AbstractStatistic], key: Any):
+    chunks = -(-plan.realizations // plan.chunk)
+    dtype = arrays["like"].dtype
+    indices = jnp.arange(chunks * plan.chunk).reshape(chunks, plan.chunk)
+
+    def draw(r: Array) -> Array:
+        return plan.sampler(jax.random.fold_in(key, r)).astype(dtype)
+
+    def one_model(numbers: Any) -> dict[str, Any]:
+        model = eqx.combine(numbers, models.static)
+
+        def one_chunk(states: dict[str, Any], rows: Array) -> tuple[dict[str, Any], None]:
+            observed = _observe(plan, model, jax.vmap(draw)(rows), arrays, statistics)
+            for name, statistic in statistics.items():
+
+                def add(state, item, statistic=statistic):
+                    r, values = item
+                    new = statistic.add(state, r, values)
+                    # The last chunk may hold more members than realisations were asked for.
+                    return jax.tree.map(lambda a, b: jnp.where(r < plan.realizations, a, b), new, state), None
+
+                states[name], _ = jax.lax.scan(add, states[name], (rows, observed[name]))
+            return states, None
+
+        shapes = jax.eval_shape(lambda r: _observe(plan, model, jax.vmap(draw)(r), arrays, statistics), indices[0])
+        states = {
+            name: s.start(jax.ShapeDtypeStruct(shapes[name].shape[1:], shapes[name].dtype), plan.realizations)
+            for name, s in statistics.items()
+        }
+        states, _ = jax.lax.scan(one_chunk, states, indices)
+        return {name: s.finish(states[name]) for name, s in statistics.items()}
+
+    return jax.lax.map(one_model, models.numbers)
+
+
+def _observe(
+    plan: _Plan, model: Any, x: Float[Array, "c n d"], arrays: dict[str, Any], statistics: dict[str, AbstractStatistic]
+) -> dict[str, Float[Array, "c T ..."]]:
+    """Integrate one chunk and observe it; realisations first again in the result."""
+    innermost = plan.engine == "innermost"
+    last = -1 if innermost else 0
+    w = arrays["w"]
+
+    def every(fn: Callable[..., Any], x: Array) -> Any:
+        return trailing_vmap(fn, (x,), (True,)) if innermost else jax.vmap(fn)(x)
+
+    def between(x: Array, item: tuple[Array, Array, Array]) -> tuple[Array, dict[str, Array]]:
+        t0, t1, steps = item
+        h = (t1 - t0) / jnp.maximum(steps, 1).astype(t0.dtype)
+
+        def advance(k: Array, x: Array) -> Array:
+            t = t0 + k.astype(t0.dtype) * h
+            return every(lambda y: STEPS[plan.solver](model, t, h, y, w, kernel=plan.kernel), x)
+
+        x = jax.lax.fori_loop(0, steps, advance, x)
+        along = {k: s for k, s in statistics.items() if not s.last_only}
+        return x, {k: every(lambda y, s=s: s.observe(t1, y, w), x) for k, s in along.items()}
+
+    x = jnp.moveaxis(x, 0, last)
+    x, seen = jax.lax.scan(between, x, (arrays["before"], arrays["ts"], arrays["substeps"]))
+    end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], y, w), x) for k, s in statistics.items() if s.last_only}
+    # (T, ..., c) or (T, c, ...) -> (c, T, ...)
+    seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
+    return seen | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}
+
+
+class _Stacked(eqx.Module):
+    """Models that differ in numbers only: their numbers with a leading axis, and what they share."""
+
+    numbers: Any
+    static: Any
+
+
+def _stack(models: list[AbstractModel]) -> _Stacked:
+    parts = [eqx.partition(m, eqx.is_array) for m in models]
+    if any(not eqx.tree_equal(static, parts[0][1]) for _, static in parts):
+        raise InputError("the models of an ensemble may differ in numbers only; run different models one by one.")
+    try:
+        numbers = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[numbers for numbers, _ in parts])
+    except ValueError:
+        raise InputError("the models of an ensemble must have parameters of the same shapes.") from None
+    return _Stacked(numbers, parts[0][1])
+
+
+def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtype: Any) -> Array:
+    if realizations < 1:
+        raise InputError(f"realizations = {realizations}; take at least one.")
+    if not models:
+        raise InputError("the list of models is empty.")
+    x0 = check_tokens(sampler(jax.random.fold_in(key, 0)), models[0].space)
+    return x0 if dtype is None else x0.astype(dtype)
+
+
+def _check_times(ts: ArrayLike, t0: float, solver: str, dt: float) -> np.ndarray:
+    times = np.atleast_1d(np.asarray(ts, np.float64))
+    if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < t0:
+        raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
+    if solver not in STEPS:
+        raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
+    if not dt > 0:
+        raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
+    return times
+
+
+def _engine(engine: str, d: int) -> str:
+    if engine not in ENGINES:
+        raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
+    return ("innermost" if d <= INNERMOST_DIMENSION else "batched") if engine == "auto" else engine
+
+
+def _chunk_size(n: int, dtype: Any, realizations: int) -> int:
+    """As many realisations as keep a chunk's pairs in the cache, in whole vectors of 16."""
+    fit = CHUNK_BYTES // (n * n * jnp.dtype(dtype).itemsize)
+    return int(np.clip(fit // 16 * 16, 16, -(-realizations // 16) * 16))

@@ -1,0 +1,164 @@
+"""What an ensemble keeps: statistics of an observable that are updated one realisation at a time.
+
+Realisations are always added in their own order, so a statistic does not depend on how they were cut into chunks. An
+observable is a function `(t, x, w) -> array` of one cloud; a statistic sees its values at all times, `(T, ...)`.
+"""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from ..errors import InputError
+
+Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], Array]
+
+
+class AbstractStatistic(eqx.Module):
+    """The contract: `observe` one cloud, `start` from nothing, `add` realisation number `r`, `finish`."""
+
+    last_only: eqx.AbstractClassVar[bool]
+
+    @abc.abstractmethod
+    def observe(self, t: Array, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Array: ...
+
+    @abc.abstractmethod
+    def start(self, values: jax.ShapeDtypeStruct, realizations: int) -> Any:
+        """The state before any realisation; `values` is the shape of what one realisation gives, `(T, ...)`."""
+
+    @abc.abstractmethod
+    def add(self, state: Any, r: Int[Array, ""], values: Float[Array, "T ..."]) -> Any: ...
+
+    @abc.abstractmethod
+    def finish(self, state: Any) -> Any: ...
+
+
+class Estimate(NamedTuple):
+    """A mean over realisations and its standard error."""
+
+    mean: Array
+    stderr: Array
+
+
+class Mean(AbstractStatistic):
+    """Mean and standard error of an observable at every time, by Welford's update."""
+
+    observable: Observable
+    last_only = False
+
+    def __init__(self, observable: Observable):
+        self.observable = observable
+
+    def observe(self, t, x, w):
+        return self.observable(t, x, w)
+
+    def start(self, values, realizations):
+        zero = jnp.zeros(values.shape, jnp.result_type(float))
+        return jnp.zeros((), zero.dtype), zero, zero
+
+    def add(self, state, r, values):
+        count, mean, square = state
+        values = values.astype(mean.dtype)
+        count = count + 1
+        delta = values - mean
+        mean = mean + delta / count
+        return count, mean, square + delta * (values - mean)
+
+    def finish(self, state):
+        count, mean, square = state
+        variance = square / jnp.maximum(count - 1, 1)
+        return Estimate(mean, jnp.where(count > 1, jnp.sqrt(variance / count), jnp.inf))
+
+
+class Histogram(AbstractStatistic):
+    """Counts of an observable's entries in bins, at every time; entries outside the edges are not counted."""
+
+    observable: Observable
+    edges: Float[Array, " bins_plus_1"]
+    last_only = False
+
+    def __init__(self, observable: Observable, edges: ArrayLike):
+        self.observable = observable
+        self.edges = jnp.asarray(edges, jnp.result_type(float))
+        if self.edges.ndim != 1 or self.edges.size < 2 or (np.diff(np.asarray(edges)) <= 0).any():
+            raise InputError("the edges of a histogram are two or more increasing numbers.")
+
+    def observe(self, t, x, w):
+        return self.observable(t, x, w)
+
+    def start(self, values, realizations):
+        return jnp.zeros((values.shape[0], self.edges.size - 1), jnp.int32)
+
+    def add(self, state, r, values):
+        flat = values.reshape(values.shape[0], -1).astype(self.edges.dtype)
+        bins = self.edges.size - 1
+        # The last edge belongs to the last bin, as in NumPy.
+        place = jnp.searchsorted(self.edges, flat, side="right") - 1
+        place = jnp.where(flat == self.edges[-1], bins - 1, place)
+        place = jnp.where((place < 0) | (place >= bins), bins, place)  # dropped
+        return jax.vmap(lambda counts, p: counts.at[p].add(1, mode="drop"))(state, place)
+
+    def finish(self, state):
+        return state
+
+
+class Quantiles(AbstractStatistic):
+    """Quantiles of a scalar observable over realisations, from a sketch of `bins` counts between `bounds`.
+
+    The answer is off by at most one bin, `(high - low) / bins`; values outside the bounds are counted at the ends.
+    """
+
+    observable: Observable
+    q: tuple[float, ...] = eqx.field(static=True)
+    bounds: tuple[float, float] = eqx.field(static=True)
+    bins: int = eqx.field(static=True)
+    last_only = False
+
+    def __init__(
+        self, observable: Observable, q: Sequence[float] = (0.25, 0.5, 0.75), *, bounds: tuple[float, float], bins=1024
+    ):
+        if not all(0 <= p <= 1 for p in q) or not bounds[0] < bounds[1]:
+            raise InputError(f"quantiles {tuple(q)} between {bounds}: take levels in [0, 1] and increasing bounds.")
+        self.observable, self.q, self.bounds, self.bins = observable, tuple(q), bounds, bins
+
+    def observe(self, t, x, w):
+        return self.observable(t, x, w)
+
+    def start(self, values, realizations):
+        return jnp.zeros((*values.shape, self.bins), jnp.int32)
+
+    def add(self, state, r, values):
+        low, high = self.bounds
+        place = jnp.floor((values - low) / (high - low) * self.bins).astype(jnp.int32)
+        return state + jax.nn.one_hot(jnp.clip(place, 0, self.bins - 1), self.bins, dtype=state.dtype)
+
+    def finish(self, state):
+        low, high = self.bounds
+        total = jnp.cumsum(state, axis=-1)
+        count = total[..., -1:]
+        middle = low + (high - low) * (jnp.arange(self.bins) + 0.5) / self.bins
+        rank = [jnp.sum(total < jnp.ceil(p * count).clip(1), axis=-1) for p in self.q]
+        return jnp.stack([middle[k] for k in rank], axis=-1)
+
+
+class LastState(AbstractStatistic):
+    """The final tokens of every realisation, `(realizations, n, d)`."""
+
+    last_only = True
+
+    def observe(self, t, x, w):
+        return x
+
+    def start(self, values, realizations):
+        return jnp.zeros((realizations, *values.shape[1:]), values.dtype)
+
+    def add(self, state, r, values):
+        return state.at[r].set(values[-1])
+
+    def finish(self, state):
+        return state
