@@ -11,9 +11,17 @@ from .attention import Sinkhorn as Sinkhorn
 from .attention import Softmax as Softmax
 from .attention import Unnormalized as Unnormalized
 from .citations import cite as cite
+from .diagnostics import attention_matrix as attention_matrix
+from .diagnostics import clusters as clusters
 from .diagnostics import dissipation as dissipation
+from .diagnostics import effective_rank as effective_rank
 from .diagnostics import energy as energy
+from .diagnostics import inner_products as inner_products
 from .diagnostics import is_gradient_flow as is_gradient_flow
+from .diagnostics import leaders as leaders
+from .diagnostics import numerical_rank as numerical_rank
+from .diagnostics import order_parameter as order_parameter
+from .diagnostics import pair_fraction as pair_fraction
 from .flows import Histogram as Histogram
 from .flows import LastState as LastState
 from .flows import Mean as Mean

@@ -68,14 +68,7 @@ class Hardmax(AbstractAttention):
         )
         return mean
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, pairsums.Hardmax]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), pairsums.Hardmax(self.tol)
 
 

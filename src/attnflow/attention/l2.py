@@ -57,14 +57,7 @@ class L2(AbstractAttention):
         )
         return mean
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, str]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), "softmax"
 
 

@@ -1,6 +1,5 @@
 r"""Linear attention: the score itself is the weight. Its sum over the keys is a matrix, so n tokens cost O(n)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -64,14 +63,7 @@ class Linear(AbstractAttention):
         )
         return total
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), jnp.positive
 
 

@@ -1,6 +1,5 @@
 r"""Sigmoid attention: each pair is weighed by itself, without a denominator."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -104,14 +103,7 @@ class Sigmoid(AbstractAttention):
         )
         return total
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), jax.nn.sigmoid
 
 

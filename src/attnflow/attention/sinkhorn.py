@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Bool, Float, Int
 
 from ..errors import InputError
@@ -112,11 +111,15 @@ class Sinkhorn(AbstractAttention):
         state: Any = None,
     ) -> Float[Array, "n p"]:
         plan = self._plan(y, w, _own_pairs(pairs, x.shape[0], y.shape[0]), kernel)
-        h = plan.after(self.half_steps) if self.half_steps is not None else self._converged(plan, state)[0]
+        h, _, converged = self._iterated(plan, state)
         mean, _ = pair_sums(
             self.score, x, y, apply_value(self.V, y), log_w=plan.log_w + h, pairs=pairs, reduce="softmax", kernel=kernel
         )
-        return mean
+        return jnp.where(converged, mean, jnp.nan)
+
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
+        found = self.potentials(y, w, pairs=pairs, kernel=kernel)
+        return self._plan(y, w, pairs, kernel).log_w + found.h, "softmax"
 
     def potentials(
         self,
@@ -129,11 +132,9 @@ class Sinkhorn(AbstractAttention):
     ) -> Potentials:
         """The potentials of a cloud, NaN if they did not converge; `state` is a first guess of `h`."""
         plan = self._plan(x, w, _own_pairs(pairs, x.shape[0], x.shape[0]), kernel)
-        if self.half_steps is not None:
-            h = plan.after(self.half_steps)
-            return Potentials(plan.row(h), h, jnp.asarray(self.half_steps // 2), jnp.asarray(True))
-        h, iterations, converged = self._converged(plan, state)
-        return Potentials(plan.row(h), h, iterations, converged)
+        h, iterations, converged = self._iterated(plan, state)
+        f, h = (jnp.where(converged, p, jnp.nan) for p in (plan.row(h), h))
+        return Potentials(f, h, iterations, converged)
 
     def warm(
         self,
@@ -163,9 +164,10 @@ class Sinkhorn(AbstractAttention):
         log_w = jnp.full(y.shape[0], -jnp.log(jnp.asarray(y.shape[0], y.dtype))) if w is None else log_weights(w)
         return _Plan(self.score, y, log_w.astype(y.dtype), pairs, kernel)
 
-    def _converged(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
-        h, iterations, converged = plan.converged(state, self.tol.astype(plan.y.dtype), self.max_iterations)
-        return jnp.where(converged, h, jnp.nan), iterations, converged
+    def _iterated(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
+        if self.half_steps is not None:
+            return plan.after(self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
+        return plan.converged(state, self.tol.astype(plan.y.dtype), self.max_iterations)
 
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy (V = B symmetric), -1 if it descends (V = -B), 0 otherwise."""
@@ -268,12 +270,36 @@ class _Plan(NamedTuple):
             return root_w * h, [i.astype(h.dtype) for i in info]  # custom_root gives floating tangents to all
 
         def tangent_solve(linear: Any, b: Array) -> Array:
-            accuracy = float(jnp.finfo(b.dtype).eps) ** 0.65
-            return cg(lambda v: null * jnp.vdot(null, v) - linear(v), -b, tol=accuracy, maxiter=max_iterations)[0]
+            def negative(v: Array) -> Array:
+                return null * jnp.vdot(null, v) - linear(v)
+
+            def inverse(matvec: Any, b: Array) -> Array:
+                return _conjugate_gradients(matvec, b, max_iterations)
+
+            return jax.lax.custom_linear_solve(negative, -b, inverse, symmetric=True)
 
         h = jnp.zeros_like(self.log_w) if guess is None else jnp.where(here & jnp.isfinite(guess), guess, 0)
         u, (iterations, done) = jax.lax.custom_root(residual, root_w * h, solve, tangent_solve, has_aux=True)
         return u / root_w, iterations.astype(int), done > 0
+
+
+def _conjugate_gradients(matvec: Any, b: Float[Array, " m"], max_iterations: int) -> Float[Array, " m"]:
+    """Solve with a symmetric positive matrix. (JAX's own solver cannot be transposed inside `custom_root`.)"""
+    enough = jnp.vdot(b, b) * float(jnp.finfo(b.dtype).eps) ** 1.3
+
+    def step(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, r, p, square, iterations = carry
+        image = matvec(p)
+        length = square / jnp.vdot(p, image)
+        x, r = x + length * p, r - length * image
+        new = jnp.vdot(r, r)
+        return x, r, r + new / square * p, new, iterations + 1
+
+    def more(carry: tuple[Array, ...]) -> Array:
+        return (carry[3] > enough) & (carry[4] < max_iterations)
+
+    start = (jnp.zeros_like(b), b, b, jnp.vdot(b, b), jnp.asarray(0))
+    return jax.lax.while_loop(more, step, start)[0]
 
 
 def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:

@@ -55,14 +55,7 @@ class Softmax(AbstractAttention):
         )
         return mean
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, str]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), "softmax"
 
     def energy_direction(self, d: int) -> int:

@@ -1,6 +1,5 @@
 r"""Unnormalised attention (USA): softmax attention without its denominator."""
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -65,14 +64,7 @@ class Unnormalized(AbstractAttention):
             log_z = log_z - self.beta.astype(log_z.dtype)
         return jnp.exp(log_z)[:, None] * mean
 
-    def recipe(
-        self,
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> tuple[Float[Array, " m"] | None, Callable[[Array], Array]]:
+    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         beta = self.beta if self.shifted else 0.0
         return log_weights(w), lambda s: jnp.exp(s - jnp.asarray(beta, s.dtype))
 

@@ -1,5 +1,17 @@
-"""What a person looks at, computed from a run."""
+"""What a person looks at, computed from a run (or from plain arrays with leading axes)."""
 
+from ._linkage import components as components
+from .attention import Leaders as Leaders
+from .attention import attention_matrix as attention_matrix
+from .attention import leaders as leaders
+from .clusters import Clusters as Clusters
+from .clusters import clusters as clusters
+from .correlations import InnerProducts as InnerProducts
+from .correlations import inner_products as inner_products
+from .correlations import order_parameter as order_parameter
+from .correlations import pair_fraction as pair_fraction
 from .energy import dissipation as dissipation
 from .energy import energy as energy
 from .energy import is_gradient_flow as is_gradient_flow
+from .ranks import effective_rank as effective_rank
+from .ranks import numerical_rank as numerical_rank

@@ -68,15 +68,18 @@ def masses(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array,
 
 
 @eqx.filter_jit
-def along(fn: Callable[..., Any], xs: Float[Array, "*batch n d"], *args: Any) -> Any:
+def along(fn: Callable[..., Any], each: Array | tuple[Any, ...], *args: Any) -> Any:
     """`fn(x, *args)` of every cloud, one after the other in one compiled program; results get the leading axes.
 
-    `fn` is a function of a module, never made anew: a fresh one would compile again at every call.
+    `each` is the tokens `(..., n, d)`, or a tuple of them and of more arrays with the same leading axes. `fn` is a
+    function of a module, never made anew: a fresh one would compile again at every call.
     """
-    batch = xs.shape[:-2]
+    each = each if isinstance(each, tuple) else (each,)
+    batch = each[0].shape[:-2]
     if not batch:
-        return fn(xs, *args)
-    found = jax.lax.map(lambda x: fn(x, *args), xs.reshape(-1, *xs.shape[-2:]))
+        return fn(*each, *args)
+    flat = [a.reshape(-1, *a.shape[len(batch) :]) for a in each]
+    found = jax.lax.map(lambda item: fn(*item, *args), flat)
     return jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), found)
 
 

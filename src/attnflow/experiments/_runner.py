@@ -1,5 +1,7 @@
 """From cells to verdicts: compute what is missing, judge the claims, draw the figures, keep a record."""
 
+import io
+import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -87,21 +89,13 @@ def _conclude(job: Job, cells: list[Cell], outcomes: list[Outcome], folder: RunF
 
 def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[list[dict], list[dict]]:
     """Save each figure as PNG and SVG; a figure that cannot be drawn is told, and takes no verdict with it."""
-    import io
-
     import matplotlib
 
     figures, crashes = [], []
     for draw in experiment.figures:
-        # No window, text that stays text, and the same bytes from the same data.
-        options: dict[Any, Any] = {
-            "svg.hashsalt": experiment.id,
-            "svg.fonttype": "path",
-            "backend": "agg",
-            "figure.dpi": 100,
-        }
         try:
-            with matplotlib.rc_context(options):
+            # Letters as outlines look alike everywhere; a fixed salt gives the same bytes from the same data.
+            with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": experiment.id}):
                 figure = draw(results)
                 for kind, settings in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
                     buffer = io.BytesIO()
@@ -119,8 +113,6 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
 
 
 def _close(figure: Any) -> None:
-    import sys
-
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(figure)
 

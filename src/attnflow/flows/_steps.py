@@ -1,28 +1,49 @@
-"""One explicit step of fixed size, as a plain function: what ensembles and layers are made of."""
+r"""One explicit step of fixed size for a whole batch of clouds.
+
+`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`. Stages are a loop
+and not written out, because the compiler would otherwise fold the arithmetic of a stage into the next stage's sums and
+repeat it for every pair of tokens; what a loop carries is computed once.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
-from jaxtyping import Array, Float
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
 
-from ..models import AbstractModel, field
+from ..models import AbstractModel
+
+Every = Callable[[Callable[[Array], Array], Array], Array]
 
 
-def euler_retract(model: AbstractModel, t: Any, h: Any, x: Float[Array, "n d"], w: Any, **kw: Any):
+def euler_retract(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
     """The authors' scheme: the unprojected force, then back to the space."""
-    return model.space.retract(x, h * model.force(t, x, w, **kw))
+    return every(lambda y: model.space.retract(y, h * model.force(t, y, w, kernel=kernel)), x)
 
 
-def euler(model: AbstractModel, t: Any, h: Any, x: Float[Array, "n d"], w: Any, **kw: Any):
-    return model.space.nearest(x + h * field(model, t, x, w, **kw))
+def euler(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+    return every(lambda y: model.space.retract(y, h * _velocity(model, t, y, w, kernel)), x)
 
 
-def rk4(model: AbstractModel, t: Any, h: Any, x: Float[Array, "n d"], w: Any, **kw: Any):
-    k1 = field(model, t, x, w, **kw)
-    k2 = field(model, t + h / 2, x + h / 2 * k1, w, **kw)
-    k3 = field(model, t + h / 2, x + h / 2 * k2, w, **kw)
-    k4 = field(model, t + h, x + h * k3, w, **kw)
-    return model.space.nearest(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+def rk4(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+    """The classical method; each stage is evaluated on the space."""
+    dtype = x.dtype
+    here, weight, ahead = (
+        jnp.asarray(c, dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
+    )
+
+    def stage(k: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        y, total = carry
+        v = every(lambda z: _velocity(model, t + here[k] * h, z, w, kernel), y)
+        return every(model.space.nearest, x + ahead[k] * h * v), total + weight[k] * v
+
+    _, total = jax.lax.fori_loop(0, 4, stage, (x, jnp.zeros_like(x)))
+    return every(model.space.nearest, x + h * total)
 
 
-STEPS: dict[str, Callable[..., Float[Array, "n d"]]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}
+def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Array:
+    return model.space.project(x, model.force(t, x, w, kernel=kernel))
+
+
+STEPS: dict[str, Callable[..., Array]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}

@@ -12,12 +12,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..models import AbstractModel
 from ..pairsums import resolve_kernel
-from ..spaces import check_tokens, check_weights
+from ..spaces import Numbers, check_tokens, check_weights
 from ._compiled import timed_call
 from ._steps import STEPS
 from ._trailing import trailing_vmap
@@ -54,11 +54,11 @@ def ensemble(
     sampler: Callable[[PRNGKeyArray], Float[Array, "n d"]],
     *,
     realizations: int,
-    ts: ArrayLike,
+    ts: Numbers,
     reduce: AbstractStatistic | Mapping[str, AbstractStatistic],
     key: PRNGKeyArray,
     t0: float = 0.0,
-    weights: ArrayLike | None = None,
+    weights: Numbers | None = None,
     solver: str = "rk4",
     dt: float = 0.1,
     dtype: Any = None,
@@ -158,7 +158,7 @@ def _observe(
 
         def advance(k: Array, x: Array) -> Array:
             t = t0 + k.astype(t0.dtype) * h
-            return every(lambda y: STEPS[plan.solver](model, t, h, y, w, kernel=plan.kernel), x)
+            return STEPS[plan.solver](every, model, t, h, x, w, plan.kernel)
 
         x = jax.lax.fori_loop(0, steps, advance, x)
         along = {k: s for k, s in statistics.items() if not s.last_only}
@@ -199,7 +199,7 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
     return x0 if dtype is None else x0.astype(dtype)
 
 
-def _check_times(ts: ArrayLike, t0: float, solver: str, dt: float) -> np.ndarray:
+def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
     times = np.atleast_1d(np.asarray(ts, np.float64))
     if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < t0:
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")

@@ -2,19 +2,18 @@
 
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
 from ..pairsums import resolve_kernel
-from ..spaces import check_tokens, check_weights, is_concrete
+from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._compiled import timed_call
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
@@ -38,12 +37,12 @@ class _Plan(NamedTuple):
 
 def simulate(
     model: AbstractModel,
-    x0: ArrayLike,
+    x0: Numbers,
     *,
     t0: float = 0.0,
     t1: float | None = None,
-    ts: ArrayLike | Sequence[float] | None = None,
-    weights: ArrayLike | Sequence[float] | None = None,
+    ts: Numbers | None = None,
+    weights: Numbers | None = None,
     solver: str = "tsit5",
     dt: float | None = None,
     rtol: float | None = None,

@@ -12,9 +12,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Float, Int
 
 from ..errors import InputError
+from ..spaces import Numbers
 
 Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], Array]
 
@@ -82,7 +83,7 @@ class Histogram(AbstractStatistic):
     edges: Float[Array, " bins_plus_1"]
     last_only = False
 
-    def __init__(self, observable: Observable, edges: ArrayLike):
+    def __init__(self, observable: Observable, edges: Numbers):
         self.observable = observable
         self.edges = jnp.asarray(edges, jnp.result_type(float))
         if self.edges.ndim != 1 or self.edges.size < 2 or (np.diff(np.asarray(edges)) <= 0).any():
@@ -139,11 +140,11 @@ class Quantiles(AbstractStatistic):
 
     def finish(self, state):
         low, high = self.bounds
-        total = jnp.cumsum(state, axis=-1)
-        count = total[..., -1:]
-        middle = low + (high - low) * (jnp.arange(self.bins) + 0.5) / self.bins
-        rank = [jnp.sum(total < jnp.ceil(p * count).clip(1), axis=-1) for p in self.q]
-        return jnp.stack([middle[k] for k in rank], axis=-1)
+        total = jnp.cumsum(state, axis=-1).astype(jnp.result_type(float))
+        middle = low + (high - low) * (jnp.arange(self.bins, dtype=total.dtype) + 0.5) / self.bins
+        # The smallest bin below which at least a fraction p of the realisations lies.
+        rank = [jnp.maximum(jnp.ceil(p * total[..., -1:]), 1) for p in self.q]
+        return jnp.stack([middle[jnp.sum(total < k, axis=-1)] for k in rank], axis=-1)
 
 
 class LastState(AbstractStatistic):

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Piecewise(AbstractSchedule):
     jumps: Float[Array, " j"]
     values: Float[Array, "j_plus_1 ..."]
 
-    def __init__(self, jumps: ArrayLike, values: ArrayLike):
+    def __init__(self, jumps: Numbers, values: Numbers):
         self.jumps = jnp.asarray(jumps, jnp.result_type(float))
         self.values = jnp.asarray(values, jnp.result_type(float))
         if self.jumps.ndim != 1 or self.values.shape[:1] != (self.jumps.size + 1,):

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 
 Clock = Literal["SA", "USA", "shifted USA"]
 CLOCKS = ("SA", "USA", "shifted USA")
@@ -37,7 +37,7 @@ def equiangular_rate(g: ArrayLike, *, n: ArrayLike, beta: ArrayLike, kind: Clock
 
 
 def equiangular_flow(
-    ts: Float[ArrayLike, " T"], *, n: int, beta: ArrayLike, rho0: float = 0.0, kind: Clock = "SA"
+    ts: Numbers, *, n: int, beta: ArrayLike, rho0: float = 0.0, kind: Clock = "SA"
 ) -> Float[Array, " T"]:
     r"""$g$ at the times `ts` (the first is the initial time), from $g = \rho_0 \ge -1/(n-1)$."""
     _check(n, beta, kind)
@@ -68,7 +68,7 @@ def _flow(ts: Array, n: Array, beta: Array, rho0: Array, kind: Clock) -> Array:
     return solution.ys
 
 
-def phase_time(beta: ArrayLike, *, n: int, delta: float = 1e-3, kind: Clock = "SA") -> Float[Array, "..."]:
+def phase_time(beta: Numbers, *, n: int, delta: float = 1e-3, kind: Clock = "SA") -> Float[Array, "..."]:
     r"""When equiangular tokens from $g(0) = 0$ reach $g = 1 - \delta$, by quadrature instead of an ODE.
 
     $$ t^*(\beta) = \int_0^{\ln 1/\delta} \frac{e^{-s}}{f(1 - e^{-s})}\, ds , $$
@@ -96,7 +96,7 @@ def _quadrature(beta: Array, n: Array, length: Array, kind: Clock) -> Array:
     return jnp.reshape(jax.lax.map(at, jnp.ravel(beta)), beta.shape)
 
 
-def _check(n: int, beta: ArrayLike, kind: str) -> None:
+def _check(n: int, beta: Numbers, kind: str) -> None:
     if n < 2:
         raise InputError(f"n = {n}: equiangular tokens come in twos or more.")
     if kind not in CLOCKS:

@@ -24,7 +24,8 @@ def page(root: Path, records: list[dict[str, Any]]) -> str:
     """The report as text."""
     style = resources.files(__package__ or "attnflow.report").joinpath("style.css").read_text()
     title = records[0]["title"] if len(records) == 1 else "The theory, checked with numbers"
-    sections = "\n".join(_section(root, record, i + 1) for i, record in enumerate(records))
+    places = [""] if len(records) == 1 else map(str, range(1, len(records) + 1))
+    sections = "\n".join(_section(root, record, place) for record, place in zip(records, places, strict=True))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -82,12 +83,14 @@ def _status(record: dict[str, Any]) -> str:
     return next((s for s in ("error", "fails", "holds") if s in statuses), "skipped")
 
 
-def _section(root: Path, record: dict[str, Any], place: int) -> str:
+def _section(root: Path, record: dict[str, Any], place: str) -> str:
+    # A page about one experiment has said its title already.
+    heading = f'<h2><span class="place">{place}</span> {e(record["title"])}</h2>' if place else ""
     crash = record["crash"]
     told = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""
     summary = f"<p>{e(record['summary'])}</p>" if record["summary"] else ""
     return f"""<section id="{e(record["id"])}">
-<h2><span class="place">{place}</span> {e(record["title"])}</h2>
+{heading}
 {_references(record["paper"])}
 {summary}
 {told}

@@ -2,6 +2,7 @@
 
 from . import euclidean as euclidean
 from . import sphere as sphere
+from ._cloud import Numbers as Numbers
 from ._cloud import check_tokens as check_tokens
 from ._cloud import check_weights as check_weights
 from ._cloud import is_concrete as is_concrete

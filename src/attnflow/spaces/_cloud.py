@@ -6,7 +6,7 @@ Inside the library a cloud is an array `(n, d)` with tokens as rows and `w` is `
 
 import warnings
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
 import jax
 import jax.core
@@ -17,13 +17,15 @@ from jaxtyping import Array, ArrayLike, Float
 from ..errors import AttnflowWarning, InputError
 from ._space import AbstractSpace
 
+Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
+
 
 def is_concrete(*arrays: object) -> bool:
     """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
-def check_tokens(x: ArrayLike, space: AbstractSpace) -> Float[Array, "n d"]:
+def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
     """Tokens as a floating `(n, d)` array on the space, or one sentence saying what is wrong with them."""
     try:
         x = jnp.asarray(x)
@@ -45,7 +47,7 @@ def check_tokens(x: ArrayLike, space: AbstractSpace) -> Float[Array, "n d"]:
     return space.check(x)
 
 
-def check_weights(w: ArrayLike | Sequence[float] | None, n: int) -> Float[Array, " n"] | None:
+def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
     """Weights as a probability vector: a sum off by at most 1e-3 is mended with a message, more is refused."""
     if w is None:
         return None

@@ -26,10 +26,9 @@ def cells(scale: str) -> list[Cell]:
     if full:
         flows += [{"part": "flow", "kind": k, "n": 256, "beta": b} for k in ("SA", "USA") for b in (1.0, 3.0)]
     random = [{"part": "random", "n": 32, "d": d, "beta": 3.0} for d in (32, 128, 512, *((2048,) if full else ()))]
-    phase = [{"part": "phase", "n": n, "betas": 91 if full else 37} for n in (32, 128)]
-    crossing = [{"part": "crossing", "n": 32, "beta": float(b)} for b in (range(9) if full else CROSSED)]
-    if full:
-        crossing += [{"part": "crossing", "n": 128, "beta": float(b)} for b in range(9)]
+    phase = [{"part": "phase", "n": n, "betas": 91 if full else 37, "delta": DELTA} for n in (32, 128)]
+    points = [(n, b) for n in (32, 128) for b in range(9)] if full else [(32, b) for b in CROSSED]
+    crossing = [{"part": "crossing", "n": n, "beta": float(b), "delta": DELTA} for n, b in points]
     return flows + random + phase + crossing
 
 
@@ -84,9 +83,10 @@ def _phase(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
+    n, delta = cell["n"], cell["delta"]
     betas = np.linspace(0.0, 9.0, cell["betas"])
-    quadrature = np.asarray(af.phase_time(betas, n=cell["n"], delta=DELTA))
-    event = np.array([_event_time(cell["n"], beta) for beta in betas])
+    quadrature = np.asarray(af.phase_time(betas, n=n, delta=delta))
+    event = np.array([_event_time(n=n, beta=beta, delta=delta) for beta in betas])
     return xarray.Dataset({"quadrature": ("beta", quadrature), "event": ("beta", event)}, coords={"beta": betas})
 
 
@@ -99,12 +99,12 @@ def _crossing(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    n, beta = cell["n"], cell["beta"]
-    event = _event_time(n, beta)
+    n, beta, delta = cell["n"], cell["beta"], cell["delta"]
+    event = _event_time(n=n, beta=beta, delta=delta)
     ts = np.linspace(0.0, 1.1 * event, SAVED)
     run = af.simulate(af.SelfAttention(beta=beta), af.sphere.orthonormal(n=n, d=n), ts=ts)
     # 1 - g falls by orders of magnitude: its logarithm is what a spline can follow.
-    gap = CubicSpline(ts, np.log(1 - _inner_products(run).mean(axis=1)) - math.log(DELTA))
+    gap = CubicSpline(ts, np.log(1 - _inner_products(run).mean(axis=1)) - math.log(delta))
     crossing = brentq(gap, 0.5 * event, ts[-1], xtol=1e-12)
     return xarray.Dataset({"crossing": crossing, "event": event})
 
@@ -142,11 +142,11 @@ def _reference(ts: Any, *, n: int, beta: float, kind: str) -> "numpy.ndarray":
     return solution.y[0]
 
 
-def _event_time(n: int, beta: float) -> float:
+def _event_time(*, n: int, beta: float, delta: float) -> float:
     from scipy.integrate import solve_ivp
 
     def reached(t: float, g: Any) -> float:
-        return g[0] - (1 - DELTA)
+        return g[0] - (1 - delta)
 
     reached.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
     solution = solve_ivp(

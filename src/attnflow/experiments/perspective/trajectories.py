@@ -149,17 +149,17 @@ def energy_along_time(results: Results) -> Any:
             axes.axhline(uniform_energy(cell["beta"]), color=colour, lw=0.9, ls=":")
         axes.set(xlabel="time $t$", ylabel=r"energy $\widehat{E}(t)$", xlim=(0, T1), ylim=(0, 1.05))
         axes.grid()
-        axes.legend(loc="center right")
+        axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
     return figure
 
 
 def _facing(data: "xarray.Dataset") -> tuple[float, float]:
-    """Elevation and azimuth of a viewer who has the tokens' last mean a little to the left of the middle."""
+    """Elevation and azimuth of a viewer who has the tokens' last mean a little below and left of the middle."""
     import numpy as np
 
     x, y, z = data["x"].values[-1].mean(axis=0)
     elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
-    return float(np.clip(elevation, -35, 35)), float(np.degrees(np.arctan2(y, x)) + 25)
+    return float(np.clip(elevation + 15, -35, 35)), float(np.degrees(np.arctan2(y, x)) + 25)
 
 
 def _as_run(data: "xarray.Dataset") -> Any:

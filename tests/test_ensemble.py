@@ -1,0 +1,150 @@
+"""Ensembles: equal to single runs, independent of chunks, and streaming statistics equal to NumPy's."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import attnflow as af
+from attnflow.errors import InputError
+
+N, D = 6, 2
+TS = [0.5, 1.2]
+
+
+def sampler(key: jax.Array) -> jax.Array:
+    return af.sphere.uniform(n=N, d=D, key=key)
+
+
+def first(t: jax.Array, x: jax.Array, w: jax.Array | None) -> jax.Array:
+    return x[0, 0]
+
+
+@pytest.mark.parametrize("engine", ["innermost", "batched"])
+@pytest.mark.parametrize("solver", ["rk4", "euler", "euler-retract"])
+def test_members_equal_single_runs(engine: str, solver: str, key: jax.Array) -> None:
+    model = af.SelfAttention(beta=3.0)
+    result = af.ensemble(
+        model, sampler, realizations=5, ts=TS, reduce=af.LastState(), key=key, engine=engine, solver=solver, dt=0.01
+    )
+    for r in (0, 4):
+        x0 = sampler(jax.random.fold_in(key, r))
+        run = af.simulate(model, x0, ts=TS, solver=solver, dt=0.01)
+        # Single rk4 and euler runs go back to the sphere only to be saved: a difference of the method's order.
+        tolerance = {"rk4": 1e-8, "euler": 2e-3, "euler-retract": 1e-10}[solver]
+        np.testing.assert_allclose(result.values[r], run.xs[-1], atol=tolerance)
+
+
+@pytest.mark.parametrize("engine", ["innermost", "batched"])
+def test_bits_do_not_depend_on_the_chunk(engine: str, key: jax.Array) -> None:
+    def run(chunk: int):
+        reduce = {"mean": af.Mean(first), "last": af.LastState()}
+        model = af.SelfAttention(beta=3.0)
+        return af.ensemble(
+            model, sampler, realizations=40, ts=TS, reduce=reduce, key=key, engine=engine, chunk=chunk
+        ).values
+
+    one, other = run(16), run(48)
+    np.testing.assert_array_equal(one["last"], other["last"])
+    np.testing.assert_array_equal(one["mean"].mean, other["mean"].mean)
+    np.testing.assert_array_equal(one["mean"].stderr, other["mean"].stderr)
+
+
+def test_many_models_equal_one_by_one(key: jax.Array) -> None:
+    models = [af.SelfAttention(beta=b) for b in (0.0, 2.0, 50.0)]
+    together = af.ensemble(models, sampler, realizations=4, ts=TS, reduce=af.LastState(), key=key).values
+    assert together.shape == (3, 4, N, D)
+    for k, model in enumerate(models):
+        alone = af.ensemble(model, sampler, realizations=4, ts=TS, reduce=af.LastState(), key=key).values
+        np.testing.assert_allclose(together[k], alone, rtol=0, atol=1e-14)
+
+
+def test_underflow_of_the_bound_is_mended(key: jax.Array) -> None:
+    """With B = -I and strict pairs the best score of a row can lie 2 beta below its upper bound."""
+    model = af.SelfAttention(af.Softmax(beta=2000.0, B=-jnp.eye(D)), pairs=af.Full(skip=jnp.arange(N)))
+    values = {
+        engine: af.ensemble(
+            model, sampler, realizations=3, ts=[0.3], reduce=af.LastState(), key=key, engine=engine, dt=0.01
+        ).values
+        for engine in ("innermost", "batched")
+    }
+    assert np.isfinite(values["innermost"]).all()
+    np.testing.assert_allclose(values["innermost"], values["batched"], atol=1e-9)
+
+
+def test_statistics_equal_numpy(key: jax.Array) -> None:
+    reduce = {
+        "mean": af.Mean(first),
+        "histogram": af.Histogram(lambda t, x, w: x[:, 0], np.linspace(-1, 1, 9)),
+        "quantiles": af.Quantiles(first, (0.1, 0.5, 0.9), bounds=(-1.0, 1.0), bins=2000),
+        "last": af.LastState(),
+    }
+    values = af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=37, ts=TS, reduce=reduce, key=key).values
+    x = np.asarray(values["last"])
+    seen = x[:, 0, 0]
+    np.testing.assert_allclose(values["mean"].mean[-1], seen.mean(), rtol=1e-13)
+    np.testing.assert_allclose(values["mean"].stderr[-1], seen.std(ddof=1) / np.sqrt(37), rtol=1e-12)
+    np.testing.assert_array_equal(values["histogram"][-1], np.histogram(x[:, :, 0], np.linspace(-1, 1, 9))[0])
+    want = np.quantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
+    np.testing.assert_allclose(values["quantiles"][-1], want, atol=1e-3)
+
+
+def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:
+    values = af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=1, ts=[1.0], reduce=af.Mean(first), key=key)
+    assert np.isinf(values.values.stderr).all()
+
+
+def test_weights_are_used(key: jax.Array) -> None:
+    w = jnp.arange(1.0, N + 1) / (N * (N + 1) / 2)
+    model = af.SelfAttention(beta=2.0)
+    result = af.ensemble(
+        model, sampler, realizations=2, ts=[1.0], reduce=af.LastState(), key=key, weights=w, dt=0.02
+    ).values
+    run = af.simulate(model, sampler(jax.random.fold_in(key, 1)), t1=1.0, weights=w, save=1)
+    np.testing.assert_allclose(result[1], run.xs[-1], atol=1e-7)
+
+
+def test_memory_does_not_grow_with_realisations(key: jax.Array) -> None:
+    from attnflow.flows import _compiled
+
+    def temporary(realizations: int) -> int:
+        model = af.SelfAttention(beta=2.0)
+        af.ensemble(model, sampler, realizations=realizations, ts=TS, reduce=STATISTIC, key=key, chunk=16)
+        program = next(reversed(_compiled._PROGRAMS.values()))
+        return program.memory_analysis().temp_size_in_bytes
+
+    few, many = temporary(64), temporary(6400)
+    assert many < few + 8 * 6400 * 2  # the indices of the realisations, and nothing of their size times n
+
+
+def test_no_recompilation_for_new_numbers(key: jax.Array) -> None:
+    def run(beta: float) -> float:
+        model = af.SelfAttention(beta=beta)
+        return af.ensemble(model, sampler, realizations=4, ts=TS, reduce=STATISTIC, key=key).stats["compile_seconds"]
+
+    run(1.0)
+    assert run(7.0) == 0.0
+
+
+STATISTIC = af.Mean(first)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"realizations": 0},
+        {"ts": [2.0, 1.0]},
+        {"ts": [-1.0]},
+        {"solver": "tsit5"},
+        {"engine": "outermost"},
+        {"dt": 0.0},
+        {"model": []},
+        {"model": [af.SelfAttention(beta=1.0), af.SelfAttention(af.Unnormalized(beta=1.0))]},
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change: dict, key: jax.Array) -> None:
+    arguments = {"model": af.SelfAttention(beta=1.0), "realizations": 2, "ts": TS, "reduce": STATISTIC, "key": key}
+    arguments |= change
+    model = arguments.pop("model")
+    with pytest.raises(InputError, match=r"\.$"):
+        af.ensemble(model, sampler, **arguments)
