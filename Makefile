@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.attnflow-ready
+BENCH  ?= .venv-bench
+# Competitors are optional, and live in an environment of their own. RIVALS= leaves NumPy alone.
+RIVALS ?= torch pykeops
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench
@@ -24,8 +27,8 @@ lint: $(READY)  ## ruff and pyright
 	$(BIN)/python -m ruff check src tests benchmarks docs
 	$(BIN)/python -m pyright
 
-bench: $(READY)  ## the speed table (how to read it: benchmarks/README.md)
-	$(BIN)/python -m benchmarks
+bench: $(BENCH)/.ready  ## the speed table (how to read it: benchmarks/README.md)
+	$(BENCH)/bin/python -m benchmarks $(ARGS)
 
 # The stamp is touched last, so an interrupted set-up is done again.
 $(READY): pyproject.toml
@@ -38,4 +41,12 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once, a minute or two) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(BENCH)/.ready: $(READY)
+	@echo "Setting up $(BENCH) with $(or $(RIVALS),no competitors but NumPy) ..."
+	@$(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@for rival in $(RIVALS); do $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check $$rival \
+	  || echo "$$rival could not be installed and is left out."; done
 	@touch $@

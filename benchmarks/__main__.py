@@ -1,30 +1,64 @@
-"""`python -m benchmarks` prints the speed table; benchmarks/README.md says how to read it."""
+"""`python -m benchmarks [--save NAME]` prints the speed table; benchmarks/README.md says how to read it."""
 
-import platform
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-import jax
 from rich.console import Console
 from rich.table import Table
 
 import attnflow as af
 
-from .pair_sums import measure
+from . import ensembles, systems
+from .machine import ceilings, description
+from .timing import race
+
+Case = tuple[str, dict[str, Callable[[], object]], float, float]
+
+
+def cases() -> Iterator[Case]:
+    """Name, contestants, pairs and compile seconds of each piece of work."""
+    for d, realizations, steps in ((2, 1024, 50), (8, 1024, 20), (32, 512, 10), (128, 256, 5)):
+        yield f"ensemble n=32 d={d} float32", *ensembles.contestants(d, realizations, steps)
+    for d in (3, 64):
+        for dtype in ("float32", "float64"):
+            yield f"one system n=8192 d={d} {dtype}", *systems.contestants(8192, d, dtype)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--save", metavar="NAME", help="also write benchmarks/results/NAME.json")
+    arguments = parser.parse_args()
     af.precision("float64")
     console = Console()
-    table = Table(title="One softmax pair sum, float64: attnflow against plain NumPy")
-    for column in ("tokens", "dimension", "compile once", "attnflow", "NumPy", "NumPy / attnflow"):
-        table.add_column(column, justify="right")
-    for n, d in ((256, 3), (1024, 3), (4096, 3), (256, 64), (1024, 64), (4096, 64)):
-        with console.status(f"{n} tokens in dimension {d} ..."):
-            t = measure(n, d)
-        times = [f"{1e3 * seconds:.3g} ms" for seconds in (t.compile, t.library, t.plain)]
-        table.add_row(str(n), str(d), *times, f"{t.ratio:.2f}")
+    table = Table(title="How many times faster attnflow is (equal work, best of interleaved rounds)")
+    for column in ("work", "attnflow Gpair/s", "of exp rate", "compile s"):
+        table.add_column(column, justify="left" if column == "work" else "right")
+    rivals = ["NumPy", "PyTorch eager", "torch SDPA", "KeOps"]
+    for rival in rivals:
+        table.add_column(f"over {rival}", justify="right")
+    record: dict[str, Any] = {"machine": description(), "ceilings": ceilings(), "cases": []}
+    for name, contestants, pairs, compile_seconds in cases():
+        with console.status(f"{name} ..."):
+            best = race(contestants)
+        rate = {who: pairs / seconds / 1e9 for who, seconds in best.items()}
+        exp_rate = record["ceilings"][f"exp {name.split()[-1]}"]
+        ratios = {who: rate["attnflow"] / rate[who] for who in rivals if who in rate}
+        record["cases"].append({"work": name, "gpairs": rate, "ratios": ratios, "compile_seconds": compile_seconds})
+        shown = [f"{ratios[who]:.1f}x" if who in ratios else "-" for who in rivals]
+        table.add_row(
+            name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f}", *shown
+        )
     console.print(table)
-    device = jax.devices()[0].device_kind
-    console.print(f"jax {jax.__version__} on {device}, {platform.machine()}, Python {platform.python_version()}")
+    console.print("Ceilings (G/s): " + ", ".join(f"{k} {v:.2f}" for k, v in record["ceilings"].items()))
+    console.print(", ".join(f"{k} {v}" for k, v in record["machine"].items()))
+    if arguments.save:
+        path = Path(__file__).parent / "results" / f"{arguments.save}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        console.print(f"written: {path}")
 
 
 if __name__ == "__main__":
