@@ -403,8 +403,7 @@ def given_pairs(who, normalized):
     """The same pairs as data, so that all of them share one program."""
     index = jnp.arange(4)
     b, lw = who.logit(index, index, 4, 4), who.log_weight(index, index, 4, 4)
-    nothing = jnp.zeros((4, 4))
-    return Given(nothing if b is None else b, nothing if lw is None else lw, normalized)
+    return Given(*(jnp.asarray(np.zeros((4, 4)) if a is None else np.asarray(a)) for a in (b, lw)), normalized)
 
 
 @pytest.mark.parametrize("kernel", _api.ENGINES)
@@ -447,9 +446,8 @@ def test_rows_without_keys_are_zero_with_zero_gradient(kernel, normalized):
         only_empty = [(np.zeros((4, 2)), np.zeros(4)) for _ in TERMS]
         for num, log_z in only_empty:
             num[empty], log_z[empty] = 1.0, 1.0
-        out, grads, tangent = derivatives(
-            kernel, given_pairs(who, normalized), (*inputs, jnp.asarray(log_w)), direction, stacked(only_empty, mix, mix)
-        )
+        point, cotangents = (*inputs, jnp.asarray(log_w)), stacked(only_empty, mix, mix)
+        out, grads, tangent = derivatives(kernel, given_pairs(who, normalized), point, direction, cotangents)
         for num, log_z in out:
             assert (np.asarray(num)[empty] == 0).all() and (np.asarray(log_z)[empty] == -INF).all(), name
             assert np.isfinite(np.asarray(num)[full]).all() and np.isfinite(np.asarray(log_z)[full]).all(), name

@@ -32,7 +32,7 @@ class MultiHead(AbstractAttention):
     heads: tuple[AbstractAttention, ...]
     W: Any
 
-    def __init__(self, heads: Sequence[AbstractAttention], W: Any = None):
+    def __init__(self, heads: Sequence[Any], W: Any = None):
         self.heads = tuple(heads)
         if not self.heads or not all(isinstance(head, AbstractAttention) for head in self.heads):
             raise InputError("the heads are not attention maps; give at least one, for example [Softmax(beta=1.0)].")

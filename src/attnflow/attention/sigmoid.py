@@ -63,9 +63,7 @@ class Sigmoid(AbstractAttention):
     Q: Any
     K: Any
 
-    def __init__(
-        self, beta: Any = 1.0, bias: Any = 0.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None
-    ):
+    def __init__(self, beta: Any = 1.0, bias: Any = 0.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None):
         self.beta = inverse_temperature(beta)
         self.bias = parameter("bias", bias, ndim=0)
         if self.bias is None:

@@ -115,7 +115,7 @@ class Sinkhorn(AbstractAttention):
         mean, _ = pair_sums(
             self.score, x, y, apply_value(self.V, y), log_w=plan.log_w + h, pairs=pairs, reduce="softmax", kernel=kernel
         )
-        return jnp.where(converged, mean, jnp.nan)
+        return mean * jnp.where(converged, 1, jnp.nan).astype(mean.dtype)
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         found = self.potentials(y, w, pairs=pairs, kernel=kernel)
@@ -167,7 +167,7 @@ class Sinkhorn(AbstractAttention):
     def _iterated(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
         if self.half_steps is not None:
             return plan.after(self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
-        return plan.converged(state, self.tol.astype(plan.y.dtype), self.max_iterations)
+        return _converged(plan, state, self.tol.astype(plan.y.dtype), self.max_iterations)
 
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy (V = B symmetric), -1 if it descends (V = -B), 0 otherwise."""
@@ -231,56 +231,58 @@ class _Plan(NamedTuple):
         """Whether the score is known to be a symmetric, positive definite kernel, so that f = h."""
         return self.score.isotropic and isinstance(self.pairs, Full) and self.pairs.skip is None
 
-    def converged(self, guess: Any, tol: Float[Array, ""], max_iterations: int) -> tuple[Array, Array, Array]:
-        r"""`h`, the iterations taken, and whether they converged.
 
-        The fixed point is $h = T h$ with $T$ one row and one column step, or, if $f = h$, minus one row step.
-        Keys of weight zero take no part: nothing depends on their $h$.
-        """
-        here = self.log_w > -jnp.inf
-        step = AVERAGED_STEP if self.symmetric else 1.0
+@eqx.filter_jit  # so that a call outside of any program compiles its loops once
+def _converged(plan: _Plan, guess: Any, tol: Float[Array, ""], max_iterations: int) -> tuple[Array, Array, Array]:
+    r"""`h`, the iterations taken, and whether they converged.
 
-        def image(h: Array) -> tuple[Array, Array]:
-            f = self.row(h)
-            return jnp.where(here, f if self.symmetric else self.column(f), 0), f
+    The fixed point is $h = T h$ with $T$ one row and one column step, or, if $f = h$, minus one row step.
+    Keys of weight zero take no part: nothing depends on their $h$.
+    """
+    here = plan.log_w > -jnp.inf
+    step = AVERAGED_STEP if plan.symmetric else 1.0
 
-        def iterate(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            h, iterations, _ = carry
-            new, f = image(h)
-            change = jnp.max(jnp.abs(new - h))
-            round_off = 8 * jnp.finfo(h.dtype).eps * (1 + jnp.max(jnp.abs(h)) + jnp.max(jnp.where(here, jnp.abs(f), 0)))
-            return h + step * (new - h), iterations + 1, change <= jnp.maximum(tol, round_off)
+    def image(h: Array) -> tuple[Array, Array]:
+        f = plan.row(h)
+        return jnp.where(here, f if plan.symmetric else plan.column(f), 0), f
 
-        def more(carry: tuple[Array, Array, Array]) -> Array:
-            h, iterations, done = carry
-            return ~done & (iterations < max_iterations) & jnp.isfinite(h).all()
+    def iterate(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        h, iterations, _ = carry
+        new, f = image(h)
+        change = jnp.max(jnp.abs(new - h))
+        round_off = 8 * jnp.finfo(h.dtype).eps * (1 + jnp.max(jnp.abs(h)) + jnp.max(jnp.where(here, jnp.abs(f), 0)))
+        return h + step * (new - h), iterations + 1, change <= jnp.maximum(tol, round_off)
 
-        # In the variable u = sqrt(w) h the Jacobian 1 - T' is symmetric, so that conjugate gradients solve with it and
-        # with its transpose. A constant added to h (and taken from f) changes nothing: that direction is pinned.
-        root_w = jax.lax.stop_gradient(jnp.where(here, jnp.exp(self.log_w / 2), 1))
-        null = jnp.where(here & (not self.symmetric), root_w, 0)
+    def more(carry: tuple[Array, Array, Array]) -> Array:
+        h, iterations, done = carry
+        return ~done & (iterations < max_iterations) & jnp.isfinite(h).all()
 
-        def residual(u: Array) -> Array:
-            h = u / root_w
-            return root_w * (image(h)[0] - h)
+    # In the variable u = sqrt(w) h the Jacobian 1 - T' is symmetric, so that conjugate gradients solve with it and
+    # with its transpose. A constant added to h (and taken from f) changes nothing: that direction is pinned.
+    root_w = jax.lax.stop_gradient(jnp.where(here, jnp.exp(plan.log_w / 2), 1))
+    null = jnp.where(here & (not plan.symmetric), root_w, 0)
 
-        def solve(_: Any, u: Array) -> tuple[Array, list[Array]]:
-            start = (u / root_w, jnp.asarray(0), jnp.asarray(False))
-            h, *info = jax.lax.while_loop(more, iterate, start)
-            return root_w * h, [i.astype(h.dtype) for i in info]  # custom_root gives floating tangents to all
+    def residual(u: Array) -> Array:
+        h = u / root_w
+        return root_w * (image(h)[0] - h)
 
-        def tangent_solve(linear: Any, b: Array) -> Array:
-            def negative(v: Array) -> Array:
-                return null * jnp.vdot(null, v) - linear(v)
+    def solve(_: Any, u: Array) -> tuple[Array, list[Array]]:
+        start = (u / root_w, jnp.asarray(0), jnp.asarray(False))
+        h, *info = jax.lax.while_loop(more, iterate, start)
+        return root_w * h, [i.astype(h.dtype) for i in info]  # custom_root gives floating tangents to all
 
-            def inverse(matvec: Any, b: Array) -> Array:
-                return _conjugate_gradients(matvec, b, max_iterations)
+    def tangent_solve(linear: Any, b: Array) -> Array:
+        def negative(v: Array) -> Array:
+            return null * jnp.vdot(null, v) - linear(v)
 
-            return jax.lax.custom_linear_solve(negative, -b, inverse, symmetric=True)
+        def inverse(matvec: Any, b: Array) -> Array:
+            return _conjugate_gradients(matvec, b, max_iterations)
 
-        h = jnp.zeros_like(self.log_w) if guess is None else jnp.where(here & jnp.isfinite(guess), guess, 0)
-        u, (iterations, done) = jax.lax.custom_root(residual, root_w * h, solve, tangent_solve, has_aux=True)
-        return u / root_w, iterations.astype(int), done > 0
+        return jax.lax.custom_linear_solve(negative, -b, inverse, symmetric=True)
+
+    h = jnp.zeros_like(plan.log_w) if guess is None else jnp.where(here & jnp.isfinite(guess), guess, 0)
+    u, (iterations, done) = jax.lax.custom_root(residual, root_w * h, solve, tangent_solve, has_aux=True)
+    return u / root_w, iterations.astype(int), done > 0
 
 
 def _conjugate_gradients(matvec: Any, b: Float[Array, " m"], max_iterations: int) -> Float[Array, " m"]:

@@ -17,6 +17,9 @@ Tokens = Run | ArrayLike
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
 
 
+LARGEST = 1 << 28  # 2 GB in float64
+
+
 class Clouds(NamedTuple):
     """Tokens `(..., n, d)` with their weights; the times `(...)` and the run, if they come from one."""
 
@@ -84,6 +87,6 @@ def along(fn: Callable[..., Any], each: Array | tuple[Any, ...], *args: Any) -> 
 
 
 def in_memory(entries: int, what: str) -> None:
-    """Refuse an answer of more numbers than anybody looks at (2 GB of them)."""
-    if entries > 1 << 28:
+    """Refuse an answer of more numbers than anybody looks at."""
+    if entries > LARGEST:
         raise InputError(f"{what} are {entries:.2g} numbers; choose one time with at=, or fewer tokens.")

@@ -1,7 +1,8 @@
 r"""Single linkage: the connected components of the graph that joins tokens at distance at most `eps`.
 
-Two ways to the same answer. `components` is JAX, for one cloud of some hundred tokens, and can be compiled, vmapped
-and used inside an ensemble. `large_components` runs on the host, in memory linear in the number of tokens.
+Two ways to the same answer, both in memory linear in the number of tokens. `components` looks at all pairs; it is JAX,
+so it can be compiled, vmapped and used inside an ensemble. `tree_components` runs on the host and is much faster for
+many tokens in few dimensions.
 """
 
 import jax
@@ -12,6 +13,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+# Up to so many tokens the matrix of neighbours is kept; for more it is computed again in tiles of so many rows.
+DENSE_TOKENS, TILE = 1024, 256
+
 
 def components(x: Float[Array, "n d"], eps: ArrayLike) -> Int[Array, " n"]:
     """For every token the least index in its component; tokens that are not finite are alone.
@@ -19,50 +23,52 @@ def components(x: Float[Array, "n d"], eps: ArrayLike) -> Int[Array, " n"]:
     Labels spread to neighbours and along themselves, so that the number of rounds grows like the logarithm of the
     longest chain.
     """
-    near = _near(x, jnp.asarray(eps, x.dtype))
-    own = jnp.arange(x.shape[0])
+    n = x.shape[0]
+    x = x - x[:1]
+    eps = jnp.asarray(eps, x.dtype)
+    near = _near(x, x, eps) if n <= DENSE_TOKENS else None
+    rows = jnp.minimum(jnp.arange(-(-n // TILE) * TILE), n - 1).reshape(-1, TILE)
+
+    def least(labels: Int[Array, " n"]) -> Int[Array, " n"]:
+        if near is not None:
+            return jnp.min(jnp.where(near, labels[None, :], n), axis=1)
+        of_rows = jax.lax.map(lambda i: jnp.min(jnp.where(_near(x[i], x, eps), labels[None, :], n), axis=1), rows)
+        return of_rows.reshape(-1)[:n]
 
     def spread(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         labels, _ = carry
-        least = jnp.min(jnp.where(near, labels[None, :], labels.size), axis=1)
-        least = jnp.minimum(least, labels)
-        # What a neighbour knows better, the root of my tree learns, too.
-        roots = labels.at[labels].min(least)
-        new = jnp.minimum(least, roots[roots])
-        return new[new], jnp.any(new[new] != labels)
+        lower = jnp.minimum(labels, least(labels))
+        # What a token learns from its neighbours, the root of its tree learns, too.
+        roots = labels.at[labels].min(lower)
+        lower = jnp.minimum(lower, roots[labels])
+        lower = lower[lower]
+        return lower, jnp.any(lower != labels)
 
-    labels, _ = jax.lax.while_loop(lambda carry: carry[1], spread, (own, jnp.asarray(True)))
-    return labels
-
-
-def _near(x: Float[Array, "n d"], eps: Float[Array, ""]) -> Bool[Array, "n n"]:
-    if x.shape[1] <= 16:  # by differences: exact for any eps
-        columns = [(x[:, k][:, None] - x[:, k][None, :]) ** 2 for k in range(x.shape[1])]
-        square = sum(columns[1:], start=columns[0])
-    else:
-        x = x - jnp.mean(x, axis=0, keepdims=True)
-        norm = jnp.sum(x * x, axis=1)
-        square = norm[:, None] + norm[None, :] - 2 * x @ x.T
-    return square <= eps**2
+    return jax.lax.while_loop(lambda carry: carry[1], spread, (jnp.arange(n), jnp.asarray(True)))[0]
 
 
-def large_components(x: np.ndarray, eps: float) -> np.ndarray:
+def _near(x: Float[Array, "n d"], y: Float[Array, "m d"], eps: Float[Array, ""]) -> Bool[Array, "n m"]:
+    if x.shape[1] <= 16:  # by differences, which lose no digit
+        columns = [(x[:, k][:, None] - y[:, k][None, :]) ** 2 for k in range(x.shape[1])]
+        return sum(columns[1:], start=columns[0]) <= eps**2
+    # The square expanded, which is fast; tokens that coincide do so up to its round-off.
+    norms = jnp.sum(x * x, axis=1)[:, None] + jnp.sum(y * y, axis=1)[None, :]
+    return norms - 2 * x @ y.T <= eps**2 + 8 * jnp.finfo(x.dtype).eps * norms
+
+
+def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     r"""The same labels for many tokens, without a list of pairs: tokens that have met are neighbours all to all.
 
     First, tokens in one cell of a grid with diagonal `eps` are joined. Then, as in Borůvka's algorithm, every component
     looks for a neighbour outside itself: two components differ in some binary digit of their numbers, so for each
     digit those with a one look among those with a zero, and the other way round. It ends when none finds any.
     """
-    n, d = x.shape
+    labels = np.arange(x.shape[0])
     finite = np.isfinite(x).all(axis=1)
-    labels = np.arange(n)
-    if eps > 0:
-        cells = np.floor(x[finite] / (eps / np.sqrt(d) * (1 - 1e-9)))
-    else:
-        cells = x[finite]
-    _, component = np.unique(cells, axis=0, return_inverse=True)
-    component = component.reshape(-1)
     points = x[finite]
+    side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
+    cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero, where tokens like to stand
+    component = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
     while component.size:
         count = int(component.max()) + 1
         edges = [_found(points, component, digit, eps) for digit in range((count - 1).bit_length())]
@@ -70,7 +76,8 @@ def large_components(x: np.ndarray, eps: float) -> np.ndarray:
         if not len(pairs):
             break
         graph = coo_array((np.ones(len(pairs), bool), pairs.T), shape=(count, count))
-        component = connected_components(graph, directed=False)[1][component]
+        _, joined = connected_components(graph, directed=False)
+        component = np.asarray(joined)[component]
     _, first = np.unique(component, return_index=True)
     labels[finite] = np.flatnonzero(finite)[first][component]
     return labels
@@ -83,7 +90,8 @@ def _found(points: np.ndarray, component: np.ndarray, digit: int, eps: float) ->
     for side in (one, ~one):
         tree = KDTree(points[~side])
         # The bound is exclusive, and eps itself belongs to it.
-        distance, nearest = tree.query(points[side], distance_upper_bound=np.nextafter(eps, np.inf))
+        answer = tree.query(points[side], distance_upper_bound=np.nextafter(eps, np.inf))
+        distance, nearest = (np.asarray(a) for a in answer)
         near = distance <= eps
         pairs.append(np.stack([component[side][near], component[~side][nearest[near]]], axis=1))
     return np.unique(np.concatenate(pairs), axis=0)

@@ -21,13 +21,13 @@ from ..flows import Run
 from ..models import AbstractModel, field
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._clouds import Clouds, Tokens, along, clouds, masses
-from ._linkage import components, large_components
+from ._linkage import components, tree_components
 
 DELTA = 1e-3
 # A configuration rests when in a time as long as the run no token would move by this fraction of eps.
 REST = 1e-3
-# Up to so many tokens all distances of a cloud are in memory at once.
-DENSE_TOKENS = 1024
+# A tree of neighbours pays from so many tokens on, up to that dimension.
+TREE_TOKENS, TREE_DIMENSION = 1024, 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +97,8 @@ def clusters(
       module's text. Many tokens are a chain of neighbours from the start: 1000 of them on the circle are one cluster at
       the default, until `eps` is smaller.
 
-    Up to 1024 tokens all pairs are looked at in one compiled program; more go through a tree of neighbours, in memory
-    linear in their number (10^5 in few dimensions: seconds for each time).
+    Memory is linear in the number of tokens; 10^5 of them take seconds for each time in few dimensions, where a tree of
+    neighbours is used, and minutes in many.
 
     >>> import numpy as np
     >>> clusters(np.array([[1.0, 0.0], [0.999, 0.0447], [0.0, 1.0]]), space=Sphere()).sizes.tolist()
@@ -134,6 +134,8 @@ def _checked(eps: float) -> float:
 def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
     """The default `eps` of every cloud."""
     if found.run is not None and found.run.model is not None:
+        if space is not None:
+            raise InputError("a run knows its space; leave out space=, or give run.xs instead of the run.")
         space = found.run.model.space
     if space is None:
         raise InputError("tell which space the tokens live in, space=af.Sphere() or af.Euclidean(), or give eps.")
@@ -142,7 +144,7 @@ def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
     size = np.asarray(along(_spread, found.xs, found.w), float)
     if found.run is not None:
         size = np.fmax(size, float(along(_spread, found.run.xs[0], found.w)))
-    return np.sqrt(2 * DELTA) * size
+    return np.asarray(np.sqrt(2 * DELTA) * size)
 
 
 def _spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
@@ -153,10 +155,10 @@ def _spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array
 
 def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
     """For every token the first of its cluster."""
-    if xs.shape[-2] <= DENSE_TOKENS:
+    if xs.shape[-2] <= TREE_TOKENS or xs.shape[-1] > TREE_DIMENSION:
         return np.asarray(along(components, (xs, jnp.asarray(eps, xs.dtype))))
     flat = np.asarray(xs).reshape(-1, *xs.shape[-2:])
-    found = [large_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
+    found = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
     return np.stack(found).reshape(xs.shape[:-1])
 
 

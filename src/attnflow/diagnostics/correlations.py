@@ -54,7 +54,7 @@ class InnerProducts(NamedTuple):
     @property
     def fraction(self) -> Float[Array, "*T bins"]:
         """How much of all pairs is in each bin."""
-        return self.density * np.diff(self.edges)
+        return self.density * jnp.broadcast_to(jnp.diff(self.edges), self.density.shape)
 
 
 def inner_products(

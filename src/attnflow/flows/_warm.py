@@ -10,6 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..models import AbstractModel
 from ..spaces import AbstractSpace
+from ._solvers import Scheme
 
 
 class Started(AbstractModel):
@@ -46,11 +47,13 @@ def started(model: AbstractModel, state: Any) -> AbstractModel:
 class WarmStart(diffrax.AbstractWrappedSolver):
     """Brings the model's state up to date once per step and hands it to the vector field as its `args`.
 
-    A state that is not finite, for tokens that are, ends the solve there, at an accepted step.
+    A state that is not finite ends the solve: the model's iteration did not converge. (A stage where it does not is a
+    rejected step to an adaptive solver, and the end to one with fixed steps.)
     """
 
     solver: diffrax.AbstractSolver
     warm: Callable[[Any, Array, Any], Any]
+    adaptive: bool
 
     @property
     def term_structure(self) -> Any:
@@ -74,9 +77,11 @@ class WarmStart(diffrax.AbstractWrappedSolver):
         inner, state = solver_state
         state = self.warm(t0, y0, state)
         y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, state, inner, made_jump)
-        failed = ~_finite(state) & _finite(y0)
-        if error is not None:  # the step is kept, or the controller would go on trying smaller ones
+        failed = ~_finite(state)
+        if self.adaptive:  # the step is kept, or the controller would go on trying smaller ones
             error = jnp.where(failed, 0, error)
+        else:
+            failed = failed | ~_finite(y1)
         result = diffrax.RESULTS.where(failed, diffrax.RESULTS.nonlinear_divergence, result)
         return y1, error, dense, (inner, state), result
 
@@ -85,9 +90,10 @@ class WarmStart(diffrax.AbstractWrappedSolver):
 
 
 def warm_started(
-    solver: diffrax.AbstractSolver, model: Any, w: Float[Array, " n"] | None, kernel: str, t0: Any, x0: Array
+    scheme: Scheme, model: Any, w: Float[Array, " n"] | None, kernel: str, t0: Any, x0: Array
 ) -> diffrax.AbstractSolver:
-    """The solver with warm starts, if the model has any; otherwise the solver as it is."""
+    """The solver of a scheme, with warm starts if the model has any."""
+    solver = scheme.make(model.space)
     if not hasattr(model, "warm"):
         return solver
 
@@ -96,7 +102,7 @@ def warm_started(
 
     if not jax.tree.leaves(jax.eval_shape(lambda: warm(t0, x0, None))):
         return solver
-    return WarmStart(solver, warm)
+    return WarmStart(solver, warm, scheme.adaptive)
 
 
 def _finite(tree: Any) -> Array:

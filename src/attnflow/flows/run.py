@@ -1,7 +1,6 @@
 """What a flow leaves behind: one result type for every model, so every diagnostic, plot and export works on all."""
 
 import dataclasses
-import functools
 from os import PathLike
 from typing import Any
 
@@ -16,11 +15,6 @@ from ._outcome import Outcome
 from ._provenance import Provenance
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info"],
-    meta_fields=["clock", "provenance", "events"],
-)
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A trajectory of tokens.
@@ -89,3 +83,23 @@ class Run:
             f"Run({n} tokens in dimension {d}, {steps} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g} "
             f"({self.clock}), {self.result.name.lower()}, {int(self.stats.get('steps', 0))} steps)"
         )
+
+
+_DATA = ("ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info")
+_META = ("clock", "provenance", "events")
+
+
+def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    keyed = tuple((jax.tree_util.GetAttrKey(name), getattr(run, name)) for name in _DATA)
+    return keyed, tuple(getattr(run, name) for name in _META)
+
+
+def _unflatten(meta: tuple[Any, ...], data: tuple[Any, ...]) -> Run:
+    # Not through the constructor: inside a transformation the fields hold batches, tracers or nothing at all.
+    run = object.__new__(Run)
+    for name, value in zip((*_DATA, *_META), (*data, *meta), strict=True):
+        object.__setattr__(run, name, value)
+    return run
+
+
+jax.tree_util.register_pytree_with_keys(Run, _flatten, _unflatten)

@@ -122,7 +122,6 @@ def _solve(
         return velocity(t, x, w, key=key, kernel=plan.kernel)
 
     t0, t1 = numbers["t0"], numbers["t1"]
-    stepper = warm_started(scheme.make(model.space), model, w, plan.kernel, t0, x0)
     if scheme.adaptive:
         # Below a few units of round-off in t the solve cannot advance: say so instead of trying for ever.
         smallest = 4 * jnp.finfo(x0.dtype).eps * jnp.maximum(jnp.abs(t0), jnp.abs(t1))
@@ -135,7 +134,7 @@ def _solve(
         controller, dt0 = diffrax.ConstantStepSize(), numbers["dt"]
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
-        stepper,
+        warm_started(scheme, model, w, plan.kernel, t0, x0),
         t0,
         t1,
         dt0,

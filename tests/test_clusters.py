@@ -1,0 +1,215 @@
+"""Clusters: components against SciPy's, the defaults of each space, and no moving configuration is called converged."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+
+import attnflow as af
+from attnflow.diagnostics import components
+from attnflow.diagnostics._linkage import tree_components
+from attnflow.errors import InputError
+
+compiled = jax.jit(components)
+
+
+def first_of_each(x, eps):
+    """The witness: all distances, and SciPy's components."""
+    _, label = connected_components(cdist(x, x) <= eps)
+    return np.array([np.flatnonzero(label == c)[0] for c in label])
+
+
+def on_circle(*angles):
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def run():
+    """32 tokens on the circle at beta = 9, as in figure 4 of arXiv:2312.10794, with unequal weights."""
+    x0 = af.sphere.uniform(n=32, d=2, key=jax.random.key(0))
+    return af.simulate(af.SelfAttention(beta=9.0), x0, t1=12.0, save=7, weights=np.arange(1, 33) / 528)
+
+
+@pytest.fixture(scope="module")
+def together():
+    """Three tokens that meet."""
+    return af.simulate(af.SelfAttention(beta=1.0), on_circle(0.0, 0.5, 1.0), t1=30.0, save=4)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, 0.3, 1.0])
+@pytest.mark.parametrize(("n", "d", "scale"), [(1, 2, 1.0), (40, 2, 1.0), (40, 20, 6.0)])
+def test_components(n, d, scale, eps):
+    rng = np.random.default_rng(n + d)
+    x = rng.normal(size=(n, d))
+    for cloud in (x, x[rng.integers(0, max(1, n // 3), n)], np.round(2 * x) / 2):
+        expected = first_of_each(cloud, scale * eps)
+        np.testing.assert_array_equal(compiled(cloud, scale * eps), expected)
+        np.testing.assert_array_equal(tree_components(cloud, scale * eps), expected)
+
+
+def test_many_tokens():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(1100, 2))
+    expected = first_of_each(x, 0.07)
+    np.testing.assert_array_equal(compiled(x, 0.07), expected)  # in tiles
+    np.testing.assert_array_equal(tree_components(x, 0.07), expected)
+    met = on_circle(0.0, 2.0, 4.0)[rng.integers(0, 3, 20_000)] + 1e-4 * rng.normal(size=(20_000, 2))
+    found = af.clusters(met, space=af.Sphere())  # pairs that have met are 1.3e8: no list of them is made
+    assert found.count == 3 and found.sizes.sum() == 20_000
+
+
+def test_a_long_chain_is_one_cluster():
+    chain = np.stack([np.random.default_rng(2).permutation(1000).astype(float), np.zeros(1000)], axis=1)
+    assert set(np.asarray(compiled(chain, 1.0))) == {0} and set(tree_components(chain, 1.0)) == {0}
+    assert len(set(np.asarray(compiled(chain, 0.999)))) == 1000
+
+
+def test_default_on_the_sphere_is_an_inner_product():
+    close, apart = (on_circle(0.0, np.arccos(1 - delta)) for delta in (0.99e-3, 1.01e-3))
+    assert af.clusters(close, space=af.Sphere()).count == 1
+    assert af.clusters(apart, space=af.Sphere()).count == 2
+    assert af.clusters(apart, eps=0.05).count == 1
+
+
+def test_default_in_space_is_relative_to_the_spread():
+    rng = np.random.default_rng(3)
+    x = np.repeat(rng.normal(size=(5, 3)), 4, axis=0) + 1e-3 * rng.normal(size=(20, 3))
+    w = rng.uniform(1, 2, 20)
+    w /= w.sum()
+    found = af.clusters(x, weights=w, space=af.Euclidean())
+    assert found.count == 5
+    variance = w @ ((x - w @ x) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found.eps, np.sqrt(2e-3 * variance), rtol=1e-12)
+    moved = af.clusters(np.stack([x, 1e-9 * x, 1e6 * x + 1e4]), weights=w, space=af.Euclidean())
+    assert moved.count.tolist() == [5, 5, 5]
+
+
+def test_a_cloud_that_shrinks_ends_as_one_cluster_and_one_that_grows_does_not(together):
+    x0, ts = np.random.default_rng(4).normal(size=(6, 2)), jnp.linspace(0, 12, 3)
+    for sign, count in ((-1.0, 1), (1.0, 6)):
+        xs = jnp.exp(sign * ts)[:, None, None] * x0[None]
+        flow = dataclasses.replace(together, ts=ts, xs=xs, model=af.Flow(lambda t, x, w, s=sign: s * x))
+        found = af.clusters(flow)
+        assert found.count.tolist()[::2] == [6, count]
+        assert af.clusters(flow, at=-1).eps == found.eps[-1]
+        np.testing.assert_allclose(found.speed, np.linalg.norm(xs, axis=-1).max(axis=-1))
+
+
+def test_labels_sizes_and_masses(run):
+    found = af.clusters(run)
+    w, x = np.asarray(run.weights), np.asarray(run.xs)
+    assert found.labels.shape == (7, 32) and found.count.shape == (7,)
+    assert found.sizes.shape == found.masses.shape == (7, found.count.max())
+    assert found.count[0] > found.count[-1] >= 2
+    for t in range(7):
+        first, k = first_of_each(x[t], np.sqrt(2e-3)), found.count[t]
+        same = first[:, None] == first[None, :]
+        np.testing.assert_array_equal(found.labels[t][:, None] == found.labels[t][None, :], same)
+        assert sorted(set(found.labels[t])) == list(range(k))
+        for c in range(k):
+            assert found.sizes[t, c] == (found.labels[t] == c).sum()
+            np.testing.assert_allclose(found.masses[t, c], w[found.labels[t] == c].sum(), rtol=1e-12)
+        assert (np.diff(found.masses[t]) <= 1e-12).all() and not found.sizes[t, k:].any()
+
+
+def test_one_time_is_a_row_of_all(run):
+    every = af.clusters(run)
+    for at in (0, 3, -1):
+        one = af.clusters(run, at=at)
+        assert isinstance(one.count, int) and one.count == every.count[at]
+        np.testing.assert_array_equal(one.labels, every.labels[at])
+        np.testing.assert_array_equal(one.sizes, every.sizes[at][: one.count])
+        np.testing.assert_allclose(one.speed, every.speed[at])
+        assert one.converged is bool(every.converged[at])
+
+
+def test_the_first_token_decides_between_equal_masses():
+    found = af.clusters(on_circle(0, 3, 1, 3, 2, 1, 2, 0), space=af.Sphere())
+    assert found.labels.tolist() == [0, 1, 2, 1, 3, 2, 3, 0]
+
+
+def test_speed_of_two_clusters_is_that_of_the_theory(together):
+    p, q, u, beta = 0.3, 0.7, 1.0, 4.0
+    still = {"ts": jnp.zeros(1), "xs": jnp.asarray(on_circle(0.0, u))[None], "weights": jnp.asarray([p, q])}
+    run = dataclasses.replace(together, **still, model=af.SelfAttention(beta=beta))
+    k = np.exp(-2 * beta * np.sin(u / 2) ** 2)  # theory/01, 1.6: the two terms of du/dt are the speeds of the clusters
+    expected = np.sin(u) * k * max(q / (p + q * k), p / (q + p * k))
+    np.testing.assert_allclose(af.clusters(run, at=0).speed, expected, rtol=1e-9)
+
+
+def test_a_moving_configuration_is_not_converged(run):
+    found = af.clusters(run, at=-1)
+    assert found.count > 1 and found.converged is False
+    assert "not converged: the fastest token has speed" in str(found) and "clusters at t = 12 (SA)" in str(found)
+
+
+def test_consensus_and_balance_are_converged(together):
+    found = af.clusters(together)
+    assert found.count.tolist() == [3, 1, 1, 1] and found.converged.tolist() == [False, False, True, True]
+    assert str(found) == "1 cluster at t = 30 (SA), linked within 0.0447, at rest."
+    balanced = dataclasses.replace(together, xs=jnp.tile(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (4, 1, 1)))
+    assert af.clusters(balanced, at=-1).count == 2 and af.clusters(balanced, at=-1).converged is True
+
+
+def test_a_state_kept_alone_knows_how_long_it_ran(together):
+    end = dataclasses.replace(together, ts=together.ts[-1:], xs=together.xs[-1:])
+    assert af.clusters(end, at=-1).converged is True
+    unknown = dataclasses.replace(end, provenance=type(end.provenance)())
+    assert af.clusters(unknown, at=-1).converged is False
+
+
+def test_very_long_times_do_not_overflow(together):
+    long = dataclasses.replace(together, log_ts=jnp.asarray([-jnp.inf, 1.0, 10.0, 700.0]))
+    assert af.clusters(long, at=-1).converged is False  # a speed of 1e-13 goes far in a time of 1e304
+
+
+def test_without_a_model_rest_is_not_known(run):
+    x = np.asarray(run.xs[-1])
+    found = af.clusters(x, space=af.Sphere())
+    assert found.converged is None and "whether they rest is not known" in str(found)
+    bare = dataclasses.replace(run, model=None)
+    assert af.clusters(bare, at=-1, eps=0.1).converged is None
+    with pytest.raises(InputError, match="which space"):
+        af.clusters(bare)
+
+
+def test_times_that_were_not_reached(run):
+    cut = dataclasses.replace(run, xs=run.xs.at[4:].set(jnp.nan))
+    found = af.clusters(cut)
+    assert found.count.tolist()[4:] == [0, 0, 0] and (found.labels[4:] == -1).all() and not found.converged[4:].any()
+    np.testing.assert_array_equal(found.labels[:4], af.clusters(run).labels[:4])
+    assert af.clusters(cut, at=-1).count == 0
+
+
+def test_counts_can_be_compiled_and_mapped(run):
+    def count(x):
+        return jnp.sum(components(x, jnp.sqrt(2e-3)) == jnp.arange(x.shape[0]))
+
+    np.testing.assert_array_equal(jax.jit(jax.vmap(count))(run.xs), af.clusters(run).count)
+    with pytest.raises(InputError, match="inside jit use"):
+        jax.jit(lambda x: af.clusters(x, eps=1.0).count)(run.xs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"at": 7}, "at = 7 is none of the 7 saved times"),
+        ({"eps": -1.0}, "eps = -1.0 is no distance"),
+        ({"weights": np.full(32, 1 / 32)}, "a run has its own weights"),
+        ({"space": af.Sphere()}, "a run knows its space"),
+    ],
+)
+def test_bad_input_is_told(run, arguments, told):
+    with pytest.raises(InputError, match=told):
+        af.clusters(run, **arguments)
+
+
+def test_arrays_that_are_no_clouds_are_told():
+    with pytest.raises(InputError, match=r"tokens have shape \(3,\)"):
+        af.clusters(np.zeros(3), eps=1.0)
+    with pytest.raises(InputError, match="has none; leave it out"):
+        af.clusters(np.zeros((3, 2)), at=0, eps=1.0)
