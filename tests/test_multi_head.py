@@ -124,7 +124,7 @@ def test_gaussian_closure_of_two_heads():
 
 def test_sinkhorn_heads_are_warm_started():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    heads = [af.Sinkhorn(0.4, MATRICES[0]), af.Softmax(), af.Sinkhorn(0.6, MATRICES[1]), af.Sinkhorn(2.0)]
+    heads = [af.Sinkhorn(0.4, MATRICES[0]), af.Softmax(), af.Sinkhorn(0.6, MATRICES[1])]
     attention = af.MultiHead(heads)
     state = attention.warm(y, w, None)
     np.testing.assert_allclose(state[0], [heads[0].warm(y, w, None), heads[2].warm(y, w, None)], rtol=1e-12)
@@ -144,7 +144,7 @@ def test_schedules_gradients_and_storage(tmp_path):
     model = af.SelfAttention(attention, space=af.Euclidean())
     late = af.MultiHead([af.Softmax(3.0, MATRICES[0]), *heads[1:]], W=MATRICES[:3])
     np.testing.assert_allclose(model.force(0.7, x0, None), late(x0, x0), rtol=1e-12)
-    gradient = eqx.filter_grad(lambda a: jnp.sum(a(x0, x0) ** 2))(late)
+    gradient = eqx.filter_jit(eqx.filter_grad(lambda a: jnp.sum(a(x0, x0) ** 2)))(late)
     assert all(np.isfinite(g).all() and np.any(g) for g in (gradient.W, gradient.heads[0].B, gradient.heads[1].beta))
     run = af.simulate(af.SelfAttention(late), x0, t1=0.1, dt=0.1, solver="euler", save=2)
     run.save(tmp_path / "run.nc")

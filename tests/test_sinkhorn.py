@@ -1,5 +1,7 @@
 """Sinkhorn attention: its plan, its iteration, its derivative, its energy (theory/04, 1.2, 2.1 and 2.3)."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -78,7 +80,7 @@ def test_potentials_belong_to_the_keys():
 
 
 def test_tokens_without_weight_and_split_tokens_change_nothing():
-    for attention in (af.Sinkhorn(0.7, B, V, **TIGHT), af.Sinkhorn(3.0, **TIGHT), af.Sinkhorn(0.7, B, half_steps=5)):
+    for attention in (af.Sinkhorn(0.7, B, V, **TIGHT), af.Sinkhorn(3.0, **TIGHT)):
         y, w = jnp.asarray(Y), jnp.asarray(W)
         plain = attention(y, y, w)
         more = jnp.concatenate([y, jnp.asarray(X)])
@@ -251,11 +253,11 @@ def test_averaged_update_contracts_by_a_third_at_every_temperature():
 
 def test_single_precision_converges_to_its_round_off():
     x = af.sphere.uniform(n=20, d=3, key=jax.random.key(0))
-    for parameters in ({"beta": 100.0}, {"beta": 3.0, "B": B}):
-        attention = af.Sinkhorn(**parameters)
-        single = attention(x.astype(jnp.float32), x.astype(jnp.float32))
-        assert single.dtype == jnp.float32
-        np.testing.assert_allclose(single, attention(x, x), atol=2e-4)
+    attention = af.Sinkhorn(20.0, B)
+    found = attention.potentials(x.astype(jnp.float32))
+    assert found.converged and found.h.dtype == jnp.float32
+    exact = attention.potentials(x)
+    np.testing.assert_allclose(found.f[0] + found.h, exact.f[0] + exact.h, atol=1e-3)
 
 
 def test_warm_start_takes_fewer_iterations():
@@ -271,7 +273,7 @@ def test_warm_start_takes_fewer_iterations():
     assert af.Sinkhorn(half_steps=3).warm(y, w, None) is None
 
 
-@pytest.mark.parametrize("solver", ["tsit5", "rk4", "euler-retract"])
+@pytest.mark.parametrize("solver", ["tsit5", "euler-retract"])
 def test_warm_started_flow_is_the_flow(solver):
     attention = af.Sinkhorn(0.7, B, V, **TIGHT)
     model = af.SelfAttention(attention)
@@ -308,20 +310,22 @@ def test_not_converged_is_not_a_number_and_told():
 
 
 @pytest.mark.parametrize("solver", ["tsit5", "rk4"])
-def test_run_that_does_not_converge_ends_with_its_outcome(solver):
+def test_run_ends_where_it_does_not_converge(solver):
+    """Colder from t = 1/2 on, too cold for the iterations allowed: what was reached before is kept."""
     x0 = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
-    options = {} if solver == "tsit5" else {"dt": 0.05}
-    model = af.SelfAttention(af.Sinkhorn(3.0, B, max_iterations=2))
-    run = af.simulate(model, x0, t1=1.0, solver=solver, throw=False, **options)
-    assert run.result is af.Outcome.NOT_CONVERGED and np.isnan(run.xs[1:]).all()
-    with pytest.raises(SolveError, match=r"did not converge; raise its max_iterations"):
-        af.simulate(model, x0, t1=1.0, solver=solver, **options)
-    # Colder from t = 1/2 on, too cold for the iterations allowed: what was reached before is kept.
-    beta = af.Piecewise([0.5], [0.1, 500.0])
-    model = af.SelfAttention(af.Sinkhorn(beta, B, max_iterations=50))
-    run = af.simulate(model, x0, t1=1.0, save=11, solver=solver, throw=False, **options)
+    model = af.SelfAttention(af.Sinkhorn(af.Piecewise([0.5], [0.1, 500.0]), B, max_iterations=50))
+    options = {"t1": 1.0, "save": 11, "solver": solver, **({} if solver == "tsit5" else {"dt": 0.05})}
+    run = af.simulate(model, x0, throw=False, **options)
     assert run.result is af.Outcome.NOT_CONVERGED
     assert np.isfinite(run.xs[:5]).all() and np.isnan(run.xs[7:]).all()
+    with pytest.raises(SolveError, match=r"did not converge; raise its max_iterations"):
+        af.simulate(model, x0, **options)
+
+
+def test_run_that_cannot_start():
+    x0 = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(af.Sinkhorn(3.0, B, max_iterations=2)), x0, t1=1.0, throw=False)
+    assert run.result is af.Outcome.NOT_CONVERGED and np.isnan(run.xs[1:]).all()
 
 
 def test_nothing_to_attend_to():
@@ -329,7 +333,6 @@ def test_nothing_to_attend_to():
     alone = af.Full(skip=jnp.zeros(N, int))
     for attention, pairs, rows in (
         (af.Sinkhorn(0.7, B), alone, slice(None)),
-        (af.Sinkhorn(2.0), alone, slice(None)),
         (af.Sinkhorn(0.7, B, half_steps=3), af.Causal(strict=True), slice(1)),
     ):
         velocity = jax.jit(lambda x, a=attention, p=pairs: a(x, x, w, pairs=p))
@@ -388,7 +391,7 @@ def test_gradient_through_a_run():
 
     def end(beta):
         model = af.SelfAttention(af.Sinkhorn(beta, B, **TIGHT))
-        return jnp.sum(af.simulate(model, x0, t1=0.5, dt=0.1, solver="rk4", save=1).xs[-1, 0])
+        return jnp.sum(af.simulate(model, x0, t1=0.4, dt=0.1, solver="euler", save=1).xs[-1, 0])
 
     difference = (end(0.5 + 1e-4) - end(0.5 - 1e-4)) / 2e-4
     np.testing.assert_allclose(jax.grad(end)(0.5), difference, rtol=1e-6)
@@ -468,8 +471,7 @@ def test_energy_is_refused_where_there_is_none():
 
 def test_run_is_stored(tmp_path):
     x0 = af.sphere.uniform(n=4, d=D, key=jax.random.key(0))
-    for attention in (af.Sinkhorn(0.7, B, tol=1e-8, max_iterations=77), af.Sinkhorn(half_steps=3)):
-        run = af.simulate(af.SelfAttention(attention), x0, t1=0.1, dt=0.1, solver="euler", save=2)
-        run.save(tmp_path / "run.nc")
-        back = af.load(tmp_path / "run.nc").model.attention
-        assert eqx.tree_equal(back, attention)
+    run = af.simulate(af.SelfAttention(af.Sinkhorn(half_steps=3)), x0, t1=0.1, dt=0.1, solver="euler", save=2)
+    for attention in (run.model.attention, af.Sinkhorn(0.7, B, tol=1e-8, max_iterations=77)):
+        dataclasses.replace(run, model=af.SelfAttention(attention)).save(tmp_path / "run.nc")
+        assert eqx.tree_equal(af.load(tmp_path / "run.nc").model.attention, attention)

@@ -1,4 +1,5 @@
 from . import errors as errors
+from . import plots as _plots
 from . import registry as registry
 from ._precision import precision as precision
 from .attention import L2 as L2
@@ -52,3 +53,5 @@ from .spaces import Euclidean as Euclidean
 from .spaces import Sphere as Sphere
 from .spaces import euclidean as euclidean
 from .spaces import sphere as sphere
+
+plot = _plots

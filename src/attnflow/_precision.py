@@ -7,7 +7,7 @@ from .errors import InputError
 Precision = Literal["float32", "float64"]
 
 
-def precision(name: Precision | None = None) -> Precision:
+def precision(name: Precision | str | None = None) -> Precision:
     """Switch JAX to `"float32"` or `"float64"`, and return the precision in force.
 
     The command line and the experiments call `precision("float64")`; a program does so before it makes its arrays.

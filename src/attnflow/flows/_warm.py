@@ -19,6 +19,10 @@ class Started(AbstractModel):
     model: Any
     state: Any
 
+    def __init__(self, model: Any, state: Any):
+        self.model = model
+        self.state = state
+
     @property
     def space(self) -> AbstractSpace:
         return self.model.space
@@ -60,7 +64,7 @@ class WarmStart(diffrax.AbstractWrappedSolver):
         return self.solver.term_structure
 
     @property
-    def interpolation_cls(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def interpolation_cls(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.solver.interpolation_cls
 
     def order(self, terms: Any) -> int | None:
@@ -76,13 +80,15 @@ class WarmStart(diffrax.AbstractWrappedSolver):
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
         inner, state = solver_state
         state = self.warm(t0, y0, state)
-        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, state, inner, made_jump)
+        outcome: Any = self.solver.step(terms, t0, t1, y0, state, inner, made_jump)
+        y1, error, dense, inner, result = outcome
         failed = ~_finite(state)
         if self.adaptive:  # the step is kept, or the controller would go on trying smaller ones
             error = jnp.where(failed, 0, error)
         else:
             failed = failed | ~_finite(y1)
-        result = diffrax.RESULTS.where(failed, diffrax.RESULTS.nonlinear_divergence, result)
+        ended: Any = diffrax.RESULTS
+        result = ended.where(failed, ended.nonlinear_divergence, result)
         return y1, error, dense, (inner, state), result
 
     def func(self, terms: Any, t0: Any, y0: Array, args: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Pictures of runs: `tokens`, `energy`, `animate`, and `save`, in one `style`.
+"""Pictures of runs, in one `style`: `tokens` and `animate`; `energy`, `order_parameter`, `clusters` against time;
+`inner_products`, `attention`, `leaders` at one time; `overview`, a run on one page; `save`.
 
 Every function returns a `matplotlib.figure.Figure` made without pyplot: nothing global is touched, figures vanish with
 their last reference, and many processes may draw at once. A notebook shows the returned figure by itself.
@@ -8,9 +9,28 @@ their last reference, and many processes may draw at once. A notebook shows the 
 """
 
 from ._animate import animate
+from ._attention import attention, leaders
+from ._clusters import clusters
+from ._curves import order_parameter
 from ._energy import energy
+from ._inner_products import inner_products
+from ._overview import overview
 from ._save import save
 from ._style import PALETTE, new_figure, style
 from ._tokens import tokens
 
-__all__ = ["PALETTE", "animate", "energy", "new_figure", "save", "style", "tokens"]
+__all__ = [
+    "PALETTE",
+    "animate",
+    "attention",
+    "clusters",
+    "energy",
+    "inner_products",
+    "leaders",
+    "new_figure",
+    "order_parameter",
+    "overview",
+    "save",
+    "style",
+    "tokens",
+]

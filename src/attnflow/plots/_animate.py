@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.animation import FFMpegWriter
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
 from PIL import Image
 
 from ..errors import InputError
@@ -19,7 +19,7 @@ from ..files import write_atomically
 from ._data import Camera, read
 from ._marks import TOKEN, pale
 from ._style import new_figure, style
-from ._tokens import draw, size
+from ._tokens import size, view_of
 
 
 def animate(
@@ -38,12 +38,13 @@ def animate(
     path = Path(path)
     film = _choose(path)
     frames = read(run)
+    view = view_of(frames)(frames, trails, camera)
     with style():
         figure = new_figure(*size(frames))
         figure.set_dpi(dpi)
-        FigureCanvasAgg(figure)
-        pictures = _pictures(figure, frames, _spread(frames.ts, max_frames), trails, camera)
-        return write_atomically(path, film(figure, pictures, fps))
+        canvas = FigureCanvasAgg(figure)
+        pictures = _pictures(canvas, view, _spread(frames.ts, max_frames))
+        return write_atomically(path, film(canvas, pictures, fps))
 
 
 def _choose(path: Path):
@@ -65,36 +66,58 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
     return np.unique(np.abs(ts[:, None] - wanted).argmin(axis=0)).tolist()
 
 
-def _pictures(figure: Figure, frames, chosen: list[int], trails: bool, camera: Camera | None) -> Iterator[None]:
-    """Draw one time after the other, all in the places that the layout found for the first, so that nothing jumps."""
-    places = []
+def _pictures(canvas: FigureCanvasAgg, view: Any, chosen: list[int]) -> Iterator[None]:
+    """Draw one time after the other into the canvas: what stands still once, and over it only what moves."""
+    figure = canvas.figure
+    ax = figure.add_subplot(projection="3d" if view.in_space else None)
+    view.stage(ax)
+    still = set(ax.get_children())
+    view.actors(ax, chosen[-1])  # the layout makes room for the longest title
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    moving: list[Artist] = [a for a in ax.get_children() if a not in still]
+    # What stands still but above the lowest of what moves (half of the globe's grid) is drawn again with it.
+    lowest = min(a.zorder for a in moving)
+    above: list[Artist] = [a for a in (*ax.collections, *ax.lines, *ax.patches, *ax.texts) if a.zorder > lowest]
+    above = [ax.title, *(a for a in above if a in still)]
+    for artist in above:
+        artist.set_animated(True)
+    for artist in moving:
+        artist.remove()
+    canvas.draw()
+    background = canvas.copy_from_bbox(figure.bbox)
     for at in chosen:
-        figure.clear()
-        draw(figure, frames, at, trails, camera)
-        if not places:
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
-            places = [ax.get_position(original=True) for ax in figure.axes]
-        for ax, place in zip(figure.axes, places, strict=True):
-            ax.set_position(place)
+        view.actors(ax, at)
+        moving = [a for a in ax.get_children() if a not in still]
+        canvas.restore_region(background)
+        for artist in sorted([*moving, *above], key=lambda a: a.zorder):
+            if view.in_space and hasattr(artist, "do_3d_projection"):
+                artist.do_3d_projection()  # pyright: ignore[reportAttributeAccessIssue]
+            ax.draw_artist(artist)
         yield
+        for artist in moving:
+            artist.remove()
 
 
-def _mp4(figure: Figure, pictures: Iterator[None], fps: int) -> bytes:
-    writer = FFMpegWriter(fps=fps)
+class _Writer(FFMpegWriter):
+    """Takes the canvas as it is, where matplotlib would draw everything again."""
+
+    def grab_frame(self, **options: Any) -> None:
+        self._proc.stdin.write(self.fig.canvas.buffer_rgba())  # pyright: ignore
+
+
+def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
+    writer = _Writer(fps=fps)
     with tempfile.TemporaryDirectory() as folder:
         film = Path(folder) / "film.mp4"
-        with writer.saving(figure, str(film), figure.dpi):
+        with writer.saving(canvas.figure, str(film), canvas.figure.dpi):
             for _ in pictures:
                 writer.grab_frame()
         return film.read_bytes()
 
 
-def _gif(figure: Figure, pictures: Iterator[None], fps: int) -> bytes:
-    shots = []
-    for _ in pictures:
-        figure.canvas.draw()
-        shots.append(Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB"))  # pyright: ignore
+def _gif(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
+    shots = [Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB") for _ in pictures]
     palette = _common_palette(shots)
     first, *others = (shot.quantize(palette=palette, dither=Image.Dither.NONE) for shot in shots)
     data = io.BytesIO()

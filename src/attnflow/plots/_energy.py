@@ -6,10 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ._curves import along_time, ceiling
 from ._data import times
 from ._style import PALETTE, new_figure, style
 
-SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B"}
+SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": "E_S"}
 
 
 def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure:
@@ -21,15 +22,13 @@ def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure
 
     values = np.asarray(measure(run, scale=scale), dtype=float)
     name = str(run.model.energy_scale(None, run.xs[0]) if scale is None else scale)
-    ts, label = times(run)
+    ts, _ = times(run)
     with style():
         ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
         ax.plot(ts, values, color=PALETTE["blue"])
         if name == "Ehat":
-            ax.axhline(1, color="#8A949E", lw=0.8, ls=(0, (4, 3)), zorder=1)
-            ax.set_ylim(0, 1.05)
-        if ts[-1] > ts[0]:
-            ax.set_xlim(ts[0], ts[-1])
-        ax.set(xlabel=label, ylabel=rf"energy ${SYMBOLS.get(name, name)}(t)$")
+            ceiling(ax, 1.0)
+        along_time(ax, run)
+        ax.set(ylabel=rf"energy ${SYMBOLS.get(name, name)}(t)$")
         ax.grid()
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]

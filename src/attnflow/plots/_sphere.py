@@ -5,7 +5,7 @@ depth along the line of sight, so that what is behind the sphere is drawn faintl
 in front crisply above it.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,23 +18,33 @@ from ._marks import START, TOKEN, pale, segments, shades, strokes, time_bar, tra
 from ._style import INK
 
 
-def sphere(ax: Axes, frames: Frames, at: int, trails: bool, camera: Camera | None = None) -> None:
+class Sphere:
     """Tokens and trails on S^2."""
-    if hasattr(ax, "get_zlim"):
-        raise InputError("the sphere is drawn on plain axes; give ax without projection='3d'.")
-    eye = _eye(*(camera or _facing(frames)))
-    _globe(ax, eye)
-    _triad(ax, eye)
-    if trails and at > 0:
-        pieces = segments(frames.xs[: at + 1]) @ eye.T
-        _by_depth(ax, pieces, shades(frames, at), trail_width(frames.n))
-        _scatter(ax, frames.xs[0] @ eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
-    if trails:
-        time_bar(ax, frames)
-    _scatter(ax, frames.xs[at] @ eye.T, frames.sizes, frames.edges, 3, TOKEN)
-    ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
-    ax.set_axis_off()
-    ax.set_title(frames.caption(at, " on the sphere"))
+
+    in_space: ClassVar[bool] = False
+
+    def __init__(self, frames: Frames, trails: bool, camera: Camera | None = None):
+        self.frames, self.trails = frames, trails
+        self.eye = _eye(*(camera or _facing(frames)))
+
+    def stage(self, ax: Axes) -> None:
+        if hasattr(ax, "get_zlim"):
+            raise InputError("the sphere is drawn on plain axes; give ax without projection='3d'.")
+        _globe(ax, self.eye)
+        _triad(ax, self.eye)
+        if self.trails:
+            time_bar(ax, self.frames)
+        ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
+        ax.set_axis_off()
+
+    def actors(self, ax: Axes, at: int) -> None:
+        frames = self.frames
+        if self.trails and at > 0:
+            pieces = segments(frames.xs[: at + 1]) @ self.eye.T
+            _by_depth(ax, pieces, shades(frames, at), trail_width(frames.n))
+            _scatter(ax, frames.xs[0] @ self.eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
+        _scatter(ax, frames.xs[at] @ self.eye.T, frames.sizes, frames.edges, 3, TOKEN)
+        ax.set_title(frames.caption(at, " on the sphere"))
 
 
 def _facing(frames: Frames) -> Camera:

@@ -25,6 +25,12 @@ INK, FAINT = "#333333", "#B8BEC4"
 TIME = LinearSegmentedColormap.from_list("attnflow-time", ["#B5D1E8", "#6FA8D6", "#2F74B5", "#0B2F5B"])
 """Early is light, late is dark: also in print without colours."""
 
+HEAT = LinearSegmentedColormap.from_list(
+    "attnflow-heat",
+    ["#F5FAFC", "#CBDFEA", "#A0C5DB", "#74AACD", "#4B8FBC", "#2175A8", "#005A8E", "#02416C", "#0A2948"],
+)
+"""For numbers in a plane: little is light and much is dark, the lightness (CIE L*) in equal steps, one hue."""
+
 _RC: dict[str, Any] = {
     "axes.prop_cycle": cycler(color=list(PALETTE.values())),
     "axes.edgecolor": INK,

@@ -28,36 +28,29 @@ def tokens(
     """
     frames = read(run)
     at = index(at, frames)
-    if ax is None:
-        return draw(new_figure(*size(frames)), frames, at, trails, camera)
+    view = view_of(frames)(frames, trails, camera)
     with style():
-        _view(frames)(ax, frames, at, trails, camera)
+        if ax is None:
+            ax = new_figure(*size(frames)).add_subplot(projection="3d" if view.in_space else None)
+        view.stage(ax)
+        view.actors(ax, at)
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
-
-
-def draw(figure: Figure, frames: Frames, at: int, trails: bool, camera: Camera | None) -> Figure:
-    """The view in new axes that fill the figure."""
-    view = _view(frames)
-    with style():
-        solid = view in (_solid.space, _solid.projection)
-        view(figure.add_subplot(projection="3d" if solid else None), frames, at, trails, camera)
-    return figure
 
 
 def size(frames: Frames) -> tuple[float, float]:
     """Width and height of a figure for these tokens, in inches."""
-    return (5.4, 3.4) if frames.d == 1 else (4.4, 4.4) if _view(frames) is _flat.circle else (5.2, 4.4)
+    return (5.4, 3.4) if frames.d == 1 else (4.4, 4.4) if view_of(frames) is _flat.Circle else (5.2, 4.4)
 
 
-def _view(frames: Frames):
+def view_of(frames: Frames) -> Any:
+    """How these tokens are looked at: a class with `stage(ax)`, what stands still, and `actors(ax, at)`, the rest."""
     sphere = frames.space == "sphere"
     match frames.d:
         case 1:
-            return _flat.line
+            return _flat.Line
         case 2:
-            return _flat.circle if sphere else _flat.plane
+            return _flat.Circle if sphere else _flat.Plane
         case 3:
-            return _sphere.sphere if sphere else _solid.space
+            return _sphere.Sphere if sphere else _solid.Space
         case _:
-            return _solid.projection
-
+            return _solid.Projection

@@ -1,0 +1,85 @@
+"""How tokens gather: the number of clusters against time, and who is with whom."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+from ._curves import along_time
+from ._data import times
+from ._style import HEAT, PALETTE, new_figure, style
+
+
+def clusters(run: Any, eps: float | None = None, ax: Axes | None = None) -> Figure:
+    """Draw the number of clusters against time and, below it, how they merge.
+
+    In the lower part a token is a band as high as its weight, tokens that end together are neighbours, and the colour
+    is the mass of the token's cluster: bands run together where clusters meet. With `ax` the number alone is drawn.
+    """
+    from ..diagnostics import clusters as measure
+
+    found = measure(run, eps=eps)
+    with style():
+        if ax is None:
+            figure = new_figure(5.4, 4.6)
+            upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.6))
+            _merging(lower, run, found)
+            along_time(lower, run)
+        else:
+            upper = ax
+            along_time(upper, run)
+        _number(upper, run, found)
+    return upper.get_figure(root=True)  # pyright: ignore[reportReturnType]
+
+
+def _number(ax: Axes, run: Any, found: Any) -> None:
+    ts, _ = times(run)
+    count = np.where(found.count > 0, found.count, np.nan)  # nothing is drawn where the run did not get
+    ax.step(ts, count, where="post", color=PALETTE["blue"])
+    most = int(np.nanmax(count, initial=1))
+    if most > 20:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.set_ylim(0.9, 1.2 * most)
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylim(0, 1.08 * most)
+    ax.set_ylabel("clusters")
+    ax.set_title(_caption(found))
+    ax.grid()
+
+
+def _caption(found: Any) -> str:
+    last = int(found.count[-1])
+    what = f"{last} cluster{'' if last == 1 else 's'} at the end"
+    if found.converged is None:
+        return what
+    return f"{what}, {'at rest' if found.converged[-1] else 'still moving'}"
+
+
+def _merging(ax: Axes, run: Any, found: Any) -> None:
+    ts, _ = times(run)
+    n = found.labels.shape[1]
+    weights = np.full(n, 1 / n) if run.weights is None else np.asarray(run.weights, float)
+    order = np.lexsort(found.labels)  # by the last time, then by the one before, ...
+    labels = found.labels[:, order]
+    mass = np.take_along_axis(found.masses, np.maximum(labels, 0), axis=1)
+    heights = np.concatenate([[0], np.cumsum(weights[order])])
+    middles = (ts[1:] + ts[:-1]) / 2
+    sides = np.concatenate([ts[:1], middles, ts[-1:]]) if len(ts) > 1 else ts[0] + np.array([-0.5, 0.5])
+    image = ax.pcolormesh(sides, heights, mass.T, cmap=HEAT, norm=Normalize(0, 1), rasterized=True)
+    # A line between neighbours as long as they are apart.
+    apart = np.pad(labels[:, 1:] != labels[:, :-1], ((1, 1), (0, 0)))
+    edge, start = np.nonzero((apart[1:] & ~apart[:-1]).T)
+    end = np.nonzero((apart[:-1] & ~apart[1:]).T)[1]
+    width = float(np.clip(25 / n, 0.1, 0.7))
+    ax.hlines(heights[edge + 1], sides[start], sides[end], color="#5B6670", lw=width, rasterized=True)
+    ax.set(ylabel="tokens, by weight", ylim=(0, heights[-1]))
+    bar = ax.figure.colorbar(image, ax=ax, aspect=18, pad=0.02)
+    bar.set_label("mass of the cluster")
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]

@@ -1,0 +1,451 @@
+"""`simulate`: its solvers against theory and SciPy, its times, outcomes, programs, memory, restarts and transformations."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import attnflow as af
+from attnflow.errors import SolveError
+from attnflow.flows import _compiled
+from attnflow.models import AbstractModel
+from witness import flow, velocity, weyl
+
+X, W = weyl(6, 3), np.arange(1, 7) / 21
+EQUAL = np.full(6, 1 / 6)
+SA = af.SelfAttention(beta=2.0)
+
+
+class Rate(af.AbstractModel):
+    """x' = rate * x + drift, a model whose parameters are arrays, in R^d: closed forms without tokens that interact."""
+
+    rate: jax.Array
+    space: af.AbstractSpace
+    clock: str = eqx.field(static=True)
+
+    def __init__(self, rate, space=None, clock="t"):
+        self.rate, self.space, self.clock = jnp.asarray(rate), af.Euclidean() if space is None else space, clock
+
+    def force(self, t, x, w, *, key=None, kernel="auto"):
+        return self.rate.astype(x.dtype) * x
+
+
+# Solvers -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return flow(X, np.array([0.0, 0.5, 1.0]), W, 2.0)
+
+
+def errors(solver, steps, exact):
+    """The largest error at t = 1 for each number of steps; one program, since dt is data."""
+    runs = [af.simulate(SA, X, ts=[0.5, 1.0], weights=W, solver=solver, dt=1 / n) for n in steps]
+    for run, n in zip(runs, steps, strict=True):
+        assert run.stats["steps"] == n and run.stats["rejected"] == 0
+    return np.array([np.abs(run.xs - exact[1:]).max() for run in runs])
+
+
+@pytest.mark.parametrize("solver, order, steps", [("euler", 1, (20, 40, 80)), ("rk4", 4, (10, 20, 40))])
+def test_order_of_convergence(solver, order, steps, exact):
+    e = errors(solver, steps, exact)
+    orders = np.log2(e[:-1] / e[1:])
+    np.testing.assert_allclose(orders, order, rtol=0, atol=0.15 * order)
+    assert e[-1] < {"euler": 0.02, "rk4": 1e-6}[solver]
+
+
+def test_euler_retract_is_the_authors_scheme(exact):
+    """x <- (x + h A)/|x + h A| with A not projected, by a NumPy loop; it is another scheme than projected Euler."""
+    h, x = 0.1, X.copy()
+    states = [x]
+    for _ in range(10):
+        for_all = velocity(x, W, 2.0, sphere=False)
+        x = x + h * for_all
+        x = x / np.linalg.norm(x, axis=1)[:, None]
+        states.append(x)
+    run = af.simulate(SA, X, ts=np.arange(11) / 10, weights=W, solver="euler-retract", dt=h)
+    np.testing.assert_allclose(run.xs, states, rtol=0, atol=1e-12)
+    assert run.stats["steps"] == 10
+    retract, euler = run.xs[-1], af.simulate(SA, X, ts=[0.5, 1.0], weights=W, solver="euler", dt=h).xs[-1]
+    assert np.abs(retract - euler).max() > 1e-3  # the difference is visible
+    assert np.abs(retract - exact[-1]).max() < 0.1
+
+
+@pytest.mark.parametrize("solver", ["tsit5", "dopri8"])
+def test_adaptive_solvers_against_scipy(solver, exact):
+    """Default tolerances give 8 digits at every saved time, steps or not; tighter ones give more."""
+    ts = np.array([0.5, 1.0])
+    usual = af.simulate(SA, X, ts=ts, weights=W, solver=solver)
+    assert np.abs(usual.xs - exact[1:]).max() < 2e-9
+    loose = af.simulate(SA, X, ts=ts, weights=W, solver=solver, rtol=1e-4, atol=1e-6)
+    tight = af.simulate(SA, X, ts=ts, weights=W, solver=solver, rtol=1e-12, atol=1e-13)
+    assert np.abs(tight.xs - exact[1:]).max() < 1e-11 < np.abs(loose.xs - exact[1:]).max() < 1e-3
+    assert loose.stats["steps"] < usual.stats["steps"] < tight.stats["steps"]
+
+
+def test_a_field_of_your_own_against_scipy():
+    """`Flow` with time in it, in R^d and on the sphere, where it is projected."""
+
+    def fn(t, x, w):
+        return jnp.stack([jnp.cos(t) * x[:, 1], -x[:, 0] + t], axis=1)
+
+    x0 = np.array([[1.0, 0.0], [0.6, 0.8]])
+    for space in (af.Euclidean(), af.Sphere()):
+
+        def rhs(t, flat, space=space):
+            x = flat.reshape(2, 2)
+            v = np.stack([np.cos(t) * x[:, 1], -x[:, 0] + t], axis=1)
+            if isinstance(space, af.Sphere):
+                v = v - np.sum(v * x, axis=1)[:, None] * x
+            return v.ravel()
+
+        witness = solve_ivp(rhs, (0.5, 2.0), x0.ravel(), "DOP853", [1.0, 2.0], rtol=1e-12, atol=1e-13).y.T
+        run = af.simulate(af.Flow(fn, space, clock="mine"), x0, t0=0.5, ts=[1.0, 2.0])
+        np.testing.assert_allclose(run.xs.reshape(2, 4), witness, rtol=0, atol=1e-8)
+        assert run.clock == "mine"
+
+
+# Times ---------------------------------------------------------------------------------------------------------------
+
+DECAY = Rate(-1.0)
+ONE = np.ones((1, 1))
+
+
+def test_times_to_keep():
+    """save=, ts=, t0: which times are kept, and that each state belongs to its time (closed form e^-(t - t0))."""
+    whole = af.simulate(DECAY, ONE, t1=2.0)
+    np.testing.assert_array_equal(whole.ts, np.linspace(0, 2, 201))
+    np.testing.assert_allclose(whole.xs[:, 0, 0], np.exp(-whole.ts), rtol=1e-8)
+    few = af.simulate(DECAY, ONE, t0=-1.0, t1=2.0, save=4)
+    np.testing.assert_array_equal(few.ts, [-1.0, 0.0, 1.0, 2.0])
+    np.testing.assert_allclose(few.xs[:, 0, 0], np.exp(-1 - np.asarray(few.ts)), rtol=1e-8)
+    last = af.simulate(DECAY, ONE, t1=2.0, save=1)
+    np.testing.assert_array_equal(last.ts, [2.0])
+    np.testing.assert_allclose(last.xs[0, 0, 0], np.exp(-2.0), rtol=1e-8)
+    irregular = af.simulate(DECAY, ONE, t0=0.5, ts=[0.6, 0.61, 3.0, 4.0])
+    np.testing.assert_allclose(irregular.xs[:, 0, 0], np.exp(0.5 - np.asarray(irregular.ts)), rtol=1e-8)
+    longer = af.simulate(DECAY, ONE, t1=9.0, ts=[1.0, 1.5, 2.0, 3.0])  # the flow goes on to t1, kept or not
+    assert longer.stats["steps"] > irregular.stats["steps"]
+    assert longer.provenance["options"]["t1"] == 9.0
+    np.testing.assert_allclose(longer.xs[-1, 0, 0], np.exp(-3.0), rtol=1e-8)
+
+
+def test_fixed_steps_between_saved_times():
+    """Steps of dt from t0, the last one shortened; saved times need not be steps and keep the method's order."""
+    run = af.simulate(DECAY, ONE, t1=1.05, ts=[0.333, 0.97, 1.01, 1.05], solver="rk4", dt=0.1)
+    assert run.stats["steps"] == 11
+    np.testing.assert_allclose(run.xs[:, 0, 0], np.exp(-np.asarray(run.ts)), rtol=2e-6)
+
+
+def test_first_state_is_the_given_one():
+    run = af.simulate(SA, 1.00005 * X, ts=[0.0, 1.0], weights=W)  # norms within 1e-4 of one are mended
+    np.testing.assert_allclose(run.xs[0], X, rtol=0, atol=1e-15)
+
+
+def test_long_runs_stay_on_the_sphere():
+    for solver, options in (("tsit5", {}), ("rk4", {"dt": 0.1}), ("euler", {"dt": 0.1}), ("euler-retract", {"dt": 0.1})):
+        run = af.simulate(SA, X, ts=[0.5, 300.0], weights=W, solver=solver, **options)
+        np.testing.assert_allclose(np.linalg.norm(run.xs, axis=-1), 1.0, rtol=0, atol=1e-10)
+
+
+# Outcomes ------------------------------------------------------------------------------------------------------------
+
+
+class Quadratic(af.AbstractModel):
+    """x' = x^2: from 1 it blows up at t = 1, x = 1/(1 - t)."""
+
+    space: af.AbstractSpace
+    clock: str = eqx.field(static=True)
+
+    def __init__(self, space=None, clock="t"):
+        self.space, self.clock = af.Euclidean() if space is None else space, clock
+
+    def force(self, t, x, w, *, key=None, kernel="auto"):
+        return x**2
+
+
+def test_blow_up_is_an_outcome():
+    """STALLED with an adaptive solver; what was reached is kept, the rest is NaN; or an error that says so."""
+    ts = [0.5, 0.9, 1.5, 2.0]
+    run = af.simulate(Quadratic(), ONE, ts=ts, throw=False)
+    assert run.result is af.Outcome.STALLED
+    np.testing.assert_allclose(run.xs[:2, 0, 0], [2.0, 10.0], rtol=1e-6)
+    assert np.isnan(run.xs[2:]).all()
+    with pytest.raises(SolveError, match="shrank to round-off .*solver tsit5"):
+        af.simulate(Quadratic(), ONE, ts=ts)
+
+
+def test_overflow_with_fixed_steps_is_an_outcome():
+    run = af.simulate(Quadratic(), ONE, ts=[0.5, 0.9, 5.0, 9.0], solver="euler", dt=0.01, throw=False)
+    assert run.result is af.Outcome.NOT_FINITE
+    assert np.isfinite(run.xs[:2]).all() and np.isnan(run.xs[2:]).all()
+    with pytest.raises(SolveError, match="infinite or not-a-number"):
+        af.simulate(Quadratic(), ONE, ts=[0.5, 0.9, 5.0, 9.0], solver="euler", dt=0.01)
+
+
+def test_too_few_steps_are_an_outcome():
+    run = af.simulate(SA, X, ts=[0.01, 30.0], weights=W, max_steps=5, throw=False)
+    assert run.result is af.Outcome.MAX_STEPS and run.stats["steps"] == 5
+    assert np.isfinite(run.xs[0]).all() and np.isnan(run.xs[1]).all()
+    with pytest.raises(SolveError, match=r"max_steps steps before the final time.*5 steps"):
+        af.simulate(SA, X, ts=[0.01, 30.0], weights=W, max_steps=5)
+    assert all(outcome.value.endswith(".") for outcome in af.Outcome)
+
+
+def test_one_bad_realisation_does_not_stop_the_others():
+    """Under vmap nothing is raised: outcomes are data, one per realisation."""
+    starts = jnp.array([[[0.1]], [[1.0]], [[0.2]]])
+    runs = jax.vmap(lambda x: af.simulate(Quadratic(), x, ts=jnp.array([0.5, 2.0])))(starts)
+    codes = [list(af.Outcome)[int(c)] for c in runs.code]
+    assert codes == [af.Outcome.SUCCESSFUL, af.Outcome.STALLED, af.Outcome.SUCCESSFUL]
+    np.testing.assert_allclose(runs.xs[0, :, 0, 0], [0.1 / 0.95, 0.1 / 0.8], rtol=1e-8)
+    assert np.isnan(runs.xs[1, 1]).all() and runs.result is af.Outcome.STALLED
+
+
+# Programs and memory -------------------------------------------------------------------------------------------------
+
+TRACES = []
+
+
+class Counted(af.AbstractModel):
+    """Softmax attention that notes, in Python, every time it is traced."""
+
+    model: AbstractModel
+    space: af.AbstractSpace
+    clock: str = eqx.field(static=True)
+
+    def __init__(self, model, space=None, clock="SA"):
+        self.model, self.space, self.clock = model, af.Sphere() if space is None else space, clock
+
+    def force(self, t, x, w, *, key=None, kernel="auto"):
+        TRACES.append(x.shape)
+        return self.model.force(t, x, w, key=key, kernel=kernel)
+
+
+def test_new_values_do_not_recompile():
+    """beta, matrices, tokens, weights, times and tolerances are data; shapes and flags are the program."""
+
+    def run(beta, x=X, V=None, **options):
+        matrix = np.eye(3) if V is None else V
+        model = Counted(af.SelfAttention(af.Softmax(beta=beta, V=matrix)))
+        return af.simulate(model, x, **{"ts": [0.5, 1.0], "weights": W, **options})
+
+    TRACES.clear()
+    first = run(2.0)
+    assert first.stats["compile_seconds"] > 0 and first.stats["run_seconds"] > 0
+    traced = len(TRACES)
+    assert traced > 0
+    for again in (
+        run(3.0), run(7), run(2.0, V=2 * np.eye(3)), run(2.0, weyl(8, 3)[2:]), run(2.0, weights=EQUAL),
+        run(2.0, ts=[1.0, 3.0]), run(2.0, t0=0.1), run(2.0, rtol=1e-6),
+    ):  # fmt: skip
+        assert again.stats["compile_seconds"] == 0 and len(TRACES) == traced
+    assert np.abs(run(3.0).xs - first.xs).max() > 1e-2  # and the new value is used
+    other = run(2.0, weyl(7, 3), weights=None)
+    assert other.stats["compile_seconds"] > 0 and len(TRACES) > traced
+
+
+def test_energy_does_not_recompile():
+    from attnflow.diagnostics import energy as module
+
+    af.energy(af.simulate(SA, X, ts=[0.5, 1.0], weights=W))
+    compiled = module._along._cached._cache_size() if hasattr(module._along, "_cached") else None
+    values = [af.energy(af.simulate(af.SelfAttention(beta=b), X, ts=[0.5, 1.0], weights=W))[0] for b in (3.0, 4.0)]
+    if compiled is not None:
+        assert module._along._cached._cache_size() == compiled
+    assert values[0] != values[1]
+
+
+def program_memory(steps, save, n=64):
+    """Bytes of temporaries and of output of the compiled program of `steps` Euler steps that keeps `save` states."""
+    _compiled._PROGRAMS.clear()
+    af.simulate(
+        SA, weyl(n, 3), t1=1.0, ts=np.linspace(0, 1, save), solver="euler", dt=1 / steps, max_steps=steps + 1
+    )
+    ((_, program),) = _compiled._PROGRAMS.items()
+    analysis = program.memory_analysis()
+    return analysis.temp_size_in_bytes, analysis.output_size_in_bytes
+
+
+def test_memory_is_bounded_by_what_is_saved():
+    """The compiled program needs as much for 100,000 steps as for 100, and an output of the states kept."""
+    short, out = program_memory(steps=100, save=2)
+    long, long_out = program_memory(steps=100_000, save=2)
+    assert long <= short + 4096 and long_out == out
+    state = 64 * 3 * 8
+    assert 2 * state <= out < 2 * state + 4096
+    more, more_out = program_memory(steps=100, save=200)
+    assert 198 * state <= more_out - out < 198 * state + 8192
+    assert more - short < 3 * 198 * state  # temporaries grow with the states kept at most
+
+
+def test_the_program_cache_is_bounded(monkeypatch):
+    monkeypatch.setattr(_compiled, "_CAPACITY", 2)
+    for k in range(1, 5):
+        af.simulate(DECAY, np.ones((k, 1)), t1=0.1, save=1, solver="euler", dt=0.1)
+    assert len(_compiled._PROGRAMS) == 2
+
+
+# Schedules -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver, options, tolerance", [("tsit5", {}, 1e-8), ("rk4", {"dt": 0.025}, 1e-7)])
+def test_piecewise_parameters_are_consecutive_runs(solver, options, tolerance):
+    """A jump of beta (and of V) at t = 0.4 is two runs, one after the other."""
+    V = np.stack([np.eye(3), np.diag([1.0, -0.5, 2.0])])
+    schedule = af.SelfAttention(af.Softmax(beta=af.Piecewise([0.4], [1.0, 6.0]), V=af.Piecewise([0.4], V)))
+    run = af.simulate(schedule, X, ts=[0.4, 1.0], weights=W, solver=solver, **options)
+    first = flow(X, np.array([0.0, 0.4]), W, 1.0, V=V[0])[-1]
+    second = flow(first, np.array([0.4, 1.0]), W, 6.0, V=V[1])[-1]
+    np.testing.assert_allclose(run.xs, [first, second], rtol=0, atol=tolerance)
+
+
+def test_piecewise_values():
+    schedule = af.Piecewise([1.0, 2.0], [10.0, 20.0, 30.0])
+    assert [float(schedule(t)) for t in (0.0, 0.999, 1.0, 1.5, 2.0, 9.0)] == [10, 10, 20, 20, 30, 30]
+
+
+# Restarts, meshes, progress ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver, options", [("tsit5", {}), ("rk4", {"dt": 0.05}), ("euler-retract", {"dt": 0.05})])
+def test_restart_continues(solver, options):
+    whole = af.simulate(SA, X, ts=[1.0, 2.0], weights=W, solver=solver, **options)
+    first = af.simulate(SA, X, ts=[0.5, 1.0], weights=W, solver=solver, **options)
+    second = first.restart(ts=[1.5, 2.0])
+    assert second.provenance["options"]["solver"] == solver and second.provenance["options"]["t0"] == 1.0
+    np.testing.assert_array_equal(second.ts, [1.5, 2.0])
+    np.testing.assert_array_equal(second.weights, first.weights)
+    np.testing.assert_allclose(second.xs[-1], whole.xs[-1], rtol=0, atol=1e-8)
+
+
+def test_restart_with_another_solver():
+    first = af.simulate(SA, X, ts=[0.5, 1.0], weights=W, solver="rk4", dt=0.05)
+    second = first.restart(ts=[1.5, 2.0], solver="tsit5")
+    assert second.provenance["options"]["rtol"] == 1e-9 and "dt" not in second.provenance["options"]
+
+
+def python(code, **environment):
+    """Run a script in a process of its own, with the library but without the test suite's settings."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=120, env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_mesh_shares_the_tokens():
+    """Two (forced) devices: the same trajectory, from sharded tokens; uneven sharing is refused."""
+    python(
+        """
+        import jax, numpy as np, attnflow as af
+        af.precision("float64")
+        assert jax.device_count() == 2
+        mesh = jax.make_mesh((2,), ("tokens",), axis_types=(jax.sharding.AxisType.Auto,))
+        x0, w = af.sphere.weyl(n=6, d=3), np.arange(1, 7) / 21
+        model = af.SelfAttention(beta=2.0)
+        alone = af.simulate(model, x0, ts=[0.5, 1.0], weights=w)
+        shared = af.simulate(model, x0, ts=[0.5, 1.0], weights=w, mesh=mesh)
+        np.testing.assert_allclose(shared.xs, alone.xs, rtol=0, atol=1e-10)
+        assert shared.stats["compile_seconds"] > 0
+        try:
+            af.simulate(model, x0[:5], t1=1.0, mesh=mesh)
+        except af.errors.InputError as error:
+            assert "5 tokens" in str(error) and str(error).endswith(".")
+        else:
+            raise SystemExit("uneven sharing was accepted")
+        """,
+        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+    )
+
+
+def test_progress_goes_to_standard_error():
+    done = python(
+        """
+        import attnflow as af
+        run = af.simulate(af.SelfAttention(beta=2.0), af.sphere.weyl(n=4, d=3), t1=1.0, progress=True)
+        print(run.result.name)
+        """,
+        TTY_COMPATIBLE="1", FORCE_COLOR="1",
+    )  # fmt: skip
+    assert done.stdout == "SUCCESSFUL\n"
+    assert "integrating" in done.stderr or "compiling" in done.stderr
+
+
+# Transformations -----------------------------------------------------------------------------------------------------
+
+
+def test_vmap_over_models_and_tokens_equals_a_loop():
+    betas, clouds = np.array([0.5, 2.0, 5.0]), np.stack([X, weyl(8, 3)[2:], X[::-1]])
+
+    def states(beta, x):
+        return af.simulate(af.SelfAttention(beta=beta), x, ts=np.array([0.5, 1.0]), weights=W).xs
+
+    batch = jax.jit(jax.vmap(states))(betas, jnp.asarray(clouds))
+    single = np.stack([states(b, x) for b, x in zip(betas, clouds, strict=True)])
+    np.testing.assert_allclose(batch, single, rtol=0, atol=1e-8)
+
+
+def test_runs_pass_through_transformations():
+    """A Run is a pytree: it comes out of vmap and jit whole, with its clock, and diagnostics go on from there."""
+
+    @jax.jit
+    def run(beta):
+        return af.simulate(af.SelfAttention(beta=beta), X, ts=np.array([0.5, 1.0]), weights=W)
+
+    one = run(2.0)
+    assert one.clock == "SA" and one.result is af.Outcome.SUCCESSFUL and "tokens" in repr(one)
+    np.testing.assert_allclose(af.energy(one), af.energy(af.simulate(SA, X, ts=[0.5, 1.0], weights=W)), rtol=1e-8)
+    batch = jax.vmap(run)(jnp.array([1.0, 2.0]))
+    assert batch.xs.shape == (2, 2, 6, 3) and "Run(" in repr(batch)
+    np.testing.assert_allclose(jax.vmap(af.energy)(batch)[1], af.energy(one), rtol=1e-8)
+    leaves, structure = jax.tree.flatten(one)
+    back = jax.tree.unflatten(structure, leaves)
+    np.testing.assert_array_equal(back.xs, one.xs)
+
+
+def test_gradient_in_time_and_tolerance_free_quantities():
+    """d/dt1 of the final state is the velocity; d/dx0 of a linear flow is e^{rate t}: closed forms for reverse mode."""
+
+    def final(t1, rate, x):
+        return af.simulate(Rate(rate), x, t0=0.0, t1=t1, save=1).xs[0, 0, 0]
+
+    d_time, d_rate, d_x = jax.grad(final, argnums=(0, 1, 2))(1.5, -0.7, jnp.array([[2.0]]))
+    np.testing.assert_allclose(d_time, -0.7 * 2 * np.exp(-1.05), rtol=1e-7)
+    np.testing.assert_allclose(d_rate, 1.5 * 2 * np.exp(-1.05), rtol=1e-7)
+    np.testing.assert_allclose(d_x[0, 0], np.exp(-1.05), rtol=1e-7)
+
+
+def test_single_precision_runs():
+    """float32 tokens: a float32 run, at its own tolerances, near the float64 one."""
+    run = af.simulate(SA, X.astype(np.float32), ts=[0.5, 1.0], weights=W)
+    assert run.xs.dtype == run.ts.dtype == run.weights.dtype == jnp.float32
+    assert run.provenance["options"]["rtol"] == 1e-5 and run.provenance["options"]["dtype"] == "float32"
+    np.testing.assert_allclose(run.xs, flow(X, np.array([0.0, 0.5, 1.0]), W, 2.0)[1:], rtol=0, atol=1e-4)
+    assert af.energy(run).dtype == jnp.float32
+
+
+def test_causal_pairs_in_a_model():
+    """The first token of a causal model sees itself alone and stands still; the second, the first two; and so on."""
+    run = af.simulate(af.SelfAttention(af.Softmax(beta=2.0), pairs=af.Causal()), X, ts=[0.5, 1.0])
+    np.testing.assert_allclose(run.xs[-1, 0], X[0], rtol=0, atol=1e-14)
+
+    def rhs(t, flat):
+        x = flat.reshape(6, 3)
+        v = np.zeros_like(x)
+        for i in range(6):
+            v[i] = velocity(x[: i + 1], np.full(i + 1, 1 / (i + 1)), 2.0)[i]
+        return v.ravel()
+
+    witness = solve_ivp(rhs, (0, 1), X.ravel(), "DOP853", [0.5, 1.0], rtol=1e-12, atol=1e-13).y.T
+    np.testing.assert_allclose(run.xs.reshape(2, -1), witness, rtol=0, atol=1e-8)
+    with pytest.raises(af.errors.InputError, match=r"no energy.*sees all\.$"):
+        af.energy(run)
