@@ -166,7 +166,7 @@ class Sinkhorn(AbstractAttention):
 
     def _iterated(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
         if self.half_steps is not None:
-            return plan.after(self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
+            return _after(plan, self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
         return _converged(plan, state, self.tol.astype(plan.y.dtype), self.max_iterations)
 
     def energy_direction(self, d: int) -> int:
@@ -221,18 +221,21 @@ class _Plan(NamedTuple):
         log_z = pair_sums(score, self.y, self.y, nothing, log_w=log_w, pairs=pairs, reduce="exp", kernel=self.kernel)[1]
         return jnp.where(log_z == -jnp.inf, 0, -log_z)
 
-    def after(self, half_steps: int) -> Float[Array, " m"]:
-        """`h` when all of the half-steps but the last, a row step, are done."""
-        h = jnp.zeros_like(self.log_w)
-        return jax.lax.scan(lambda h, _: (self.column(self.row(h)), None), h, length=half_steps // 2)[0]
-
     @property
     def symmetric(self) -> bool:
         """Whether the score is known to be a symmetric, positive definite kernel, so that f = h."""
         return self.score.isotropic and isinstance(self.pairs, Full) and self.pairs.skip is None
 
 
-@eqx.filter_jit  # so that a call outside of any program compiles its loops once
+# Both ways to `h` are programs of their own, so that a call outside of any other compiles its loop once.
+@eqx.filter_jit
+def _after(plan: _Plan, half_steps: int) -> Float[Array, " m"]:
+    """`h` when all of the half-steps but the last, a row step, are done."""
+    h = jnp.zeros_like(plan.log_w)
+    return jax.lax.scan(lambda h, _: (plan.column(plan.row(h)), None), h, length=half_steps // 2)[0]
+
+
+@eqx.filter_jit
 def _converged(plan: _Plan, guess: Any, tol: Float[Array, ""], max_iterations: int) -> tuple[Array, Array, Array]:
     r"""`h`, the iterations taken, and whether they converged.
 

@@ -1,78 +1,49 @@
-"""How long the steps are: given by the user, or chosen from an error estimate until round-off ends it."""
+r"""One explicit step of fixed size for a whole batch of clouds.
+
+`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`. Stages are a loop
+and not written out, because the compiler would otherwise fold the arithmetic of a stage into the next stage's sums and
+repeat it for every pair of tokens; what a loop carries is computed once.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
-import diffrax
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from ..models import AbstractModel
 
-class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
-    """Steps to `t0 + k dt`, the last one cut at the final time.
-
-    (diffrax's own constant steps are stretched to divide the interval, and cannot stop at the jumps of a schedule.
-    "Adaptive" is in the name of the base class alone: that is what can be wrapped to stop at jumps.)
-    """
-
-    rtol: float = 0.0
-    atol: float = 0.0
-    norm: Callable[[Any], Any] = diffrax._misc.rms_norm
-
-    def wrap(self, direction: Any) -> "FixedSteps":
-        return self
-
-    def init(
-        self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
-    ) -> tuple[Any, Any]:
-        return t0 + dt0, (t0, dt0, jnp.asarray(1))
-
-    def adapt_step_size(
-        self, t0: Any, t1: Any, y0: Any, y1_candidate: Any, args: Any, y_error: Any, error_order: Any, controller_state: Any
-    ) -> Any:
-        start, dt, k = controller_state
-        # Multiples of dt, not sums, so that rounding does not grow. A jump just before a multiple stands for it.
-        k = k + (t1 >= start + (k - 0.001) * dt).astype(k.dtype)
-        return True, t1, start + k * dt, False, (start, dt, k), diffrax.RESULTS.successful
+Every = Callable[[Callable[[Array], Array], Array], Array]
 
 
-class UntilRoundOff(diffrax.AbstractAdaptiveStepSizeController):
-    """The steps of another controller; a solve that has to shrink them below the resolution of time ends there."""
-
-    controller: diffrax.PIDController
-
-    @property
-    def rtol(self) -> Any:
-        return self.controller.rtol
-
-    @property
-    def atol(self) -> Any:
-        return self.controller.atol
-
-    @property
-    def norm(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.controller.norm
-
-    def wrap(self, direction: Any) -> "UntilRoundOff":
-        return UntilRoundOff(self.controller.wrap(direction))
-
-    def init(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        return self.controller.init(*args, **kwargs)
-
-    def adapt_step_size(self, *args: Any, **kwargs: Any) -> Any:
-        keep, t0, t1, jumped, state, result = self.controller.adapt_step_size(*args, **kwargs)
-        t0, t1 = jnp.asarray(t0), jnp.asarray(t1)
-        # Only after a rejection: a step cut short by a jump is followed by short steps, too.
-        stalled = ~jnp.asarray(keep) & (t1 - t0 <= 4 * jnp.finfo(t0.dtype).eps * jnp.abs(t0))
-        return keep, t0, t1, jumped, state, diffrax.RESULTS.where(stalled, diffrax.RESULTS.dt_min_reached, result)
+def euler_retract(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+    """The authors' scheme: the unprojected force, then back to the space."""
+    return every(lambda y: model.space.retract(y, h * model.force(t, y, w, kernel=kernel)), x)
 
 
-def stepper(numbers: dict[str, Array], jumps: Array | None) -> tuple[Any, Array | None]:
-    """The step size controller and its first step, from `dt`, or `rtol` and `atol`; jump times are stopped at."""
-    if "dt" in numbers:
-        controller, dt0 = FixedSteps(), numbers["dt"]
-    else:
-        controller, dt0 = UntilRoundOff(diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"])), None
-    if jumps is None:
-        return controller, dt0
-    return diffrax.ClipStepSizeController(controller, jump_ts=jumps.astype(numbers["t0"].dtype)), dt0
+def euler(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+    return every(lambda y: model.space.retract(y, h * _velocity(model, t, y, w, kernel)), x)
+
+
+def rk4(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+    """The classical method; each stage is evaluated on the space."""
+    dtype = x.dtype
+    here, weight, ahead = (
+        jnp.asarray(c, dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
+    )
+
+    def stage(k: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        y, total = carry
+        v = every(lambda z: _velocity(model, t + here[k] * h, z, w, kernel), y)
+        return every(model.space.nearest, x + ahead[k] * h * v), total + weight[k] * v
+
+    _, total = jax.lax.fori_loop(0, 4, stage, (x, jnp.zeros_like(x)))
+    return every(model.space.nearest, x + h * total)
+
+
+def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Array:
+    return model.space.project(x, model.force(t, x, w, kernel=kernel))
+
+
+STEPS: dict[str, Callable[..., Array]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}

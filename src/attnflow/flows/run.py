@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
 from ..models import AbstractModel
@@ -45,7 +45,7 @@ class Run:
         """How the flow ended; `run.result.value` is a sentence."""
         return list(Outcome)[int(np.max(np.asarray(self.code)))]
 
-    def restart(self, t1: float | None = None, **options: Any) -> "Run":
+    def restart(self, t1: ArrayLike | None = None, **options: Any) -> "Run":
         """Go on from the last state to `t1`, with the same solver and tolerances unless `options` say otherwise."""
         from .simulate import simulate
 

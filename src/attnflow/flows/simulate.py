@@ -19,6 +19,7 @@ from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._solvers import get_scheme
+from ._step_sizes import step_sizes
 from ._warm import started, warm_started
 from .run import Run
 
@@ -39,14 +40,14 @@ def simulate(
     model: AbstractModel,
     x0: Numbers,
     *,
-    t0: float = 0.0,
-    t1: float | None = None,
+    t0: ArrayLike = 0.0,
+    t1: ArrayLike | None = None,
     ts: Numbers | None = None,
     weights: Numbers | None = None,
     solver: str = "tsit5",
-    dt: float | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
+    dt: ArrayLike | None = None,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
     max_steps: int = 100_000,
     save: int | None = None,
     kernel: str = "auto",
@@ -122,16 +123,7 @@ def _solve(
         return velocity(t, x, w, key=key, kernel=plan.kernel)
 
     t0, t1 = numbers["t0"], numbers["t1"]
-    if scheme.adaptive:
-        # Below a few units of round-off in t the solve cannot advance: say so instead of trying for ever.
-        smallest = 4 * jnp.finfo(x0.dtype).eps * jnp.maximum(jnp.abs(t0), jnp.abs(t1))
-        controller = diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"], dtmin=smallest)
-        jumps = jump_times(model)
-        if jumps is not None:
-            controller = diffrax.ClipStepSizeController(controller, jump_ts=jumps.astype(x0.dtype))
-        dt0 = None
-    else:
-        controller, dt0 = diffrax.ConstantStepSize(), numbers["dt"]
+    controller, dt0 = step_sizes(numbers, jump_times(model))
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         warm_started(scheme, model, w, plan.kernel, t0, x0),

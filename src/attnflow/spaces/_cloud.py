@@ -63,8 +63,9 @@ def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
     total = values.sum()
     if abs(total - 1) > 1e-3:
         raise InputError(f"the weights sum to {total:.6g}, not 1; divide them by their sum.")
-    if abs(total - 1) > 8 * n * float(jnp.finfo(w.dtype).eps):
-        warnings.warn(f"the weights summed to {total:.9g} and were normalised.", AttnflowWarning, stacklevel=3)
+    if abs(total - 1) <= 8 * n * float(jnp.finfo(w.dtype).eps):
+        return w  # to the last digit: a restarted run has the weights of the first
+    warnings.warn(f"the weights summed to {total:.9g} and were normalised.", AttnflowWarning, stacklevel=3)
     return w / jnp.asarray(total, w.dtype)
 
 

@@ -1,0 +1,87 @@
+"""How long the steps are: given by the user, or chosen from an error estimate until round-off ends it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import optimistix
+import jax.numpy as jnp
+from jaxtyping import Array
+
+
+class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
+    """Steps to `t0 + k dt`, the last one cut at the final time.
+
+    (diffrax's own constant steps are stretched to divide the interval, and cannot stop at the jumps of a schedule.
+    "Adaptive" is in the name of the base class alone: that is what can be wrapped to stop at jumps.)
+    """
+
+    rtol: float = 0.0
+    atol: float = 0.0
+    norm: Callable[[Any], Any] = optimistix.rms_norm
+
+    def wrap(self, direction: Any) -> "FixedSteps":
+        return self
+
+    def init(
+        self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
+    ) -> tuple[Any, Any]:
+        return t0 + dt0, (t0, dt0, jnp.asarray(1))
+
+    def adapt_step_size(
+        self,
+        t0: Any,
+        t1: Any,
+        y0: Any,
+        y1_candidate: Any,
+        args: Any,
+        y_error: Any,
+        error_order: Any,
+        controller_state: Any,
+    ) -> Any:
+        start, dt, k = controller_state
+        # Multiples of dt, not sums, so that rounding does not grow. A jump just before a multiple stands for it.
+        k = k + (t1 >= start + (k - 0.001) * dt).astype(k.dtype)
+        return True, t1, start + k * dt, False, (start, dt, k), diffrax.RESULTS.successful
+
+
+class UntilRoundOff(diffrax.AbstractAdaptiveStepSizeController):
+    """The steps of another controller; a solve that has to shrink them below the resolution of time ends there."""
+
+    controller: diffrax.PIDController
+
+    @property
+    def rtol(self) -> Any:
+        return self.controller.rtol
+
+    @property
+    def atol(self) -> Any:
+        return self.controller.atol
+
+    @property
+    def norm(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.controller.norm
+
+    def wrap(self, direction: Any) -> "UntilRoundOff":
+        return UntilRoundOff(self.controller.wrap(direction))
+
+    def init(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        return self.controller.init(*args, **kwargs)
+
+    def adapt_step_size(self, *args: Any, **kwargs: Any) -> Any:
+        keep, t0, t1, jumped, state, result = self.controller.adapt_step_size(*args, **kwargs)
+        t0, t1 = jnp.asarray(t0), jnp.asarray(t1)
+        # Only after a rejection: a step cut short by a jump is followed by short steps, too.
+        stalled = ~jnp.asarray(keep) & (t1 - t0 <= 4 * jnp.finfo(t0.dtype).eps * jnp.abs(t0))
+        return keep, t0, t1, jumped, state, diffrax.RESULTS.where(stalled, diffrax.RESULTS.dt_min_reached, result)
+
+
+def step_sizes(numbers: dict[str, Array], jumps: Array | None) -> tuple[Any, Array | None]:
+    """The step size controller and its first step, from `dt`, or `rtol` and `atol`; jump times are stopped at."""
+    if "dt" in numbers:
+        controller, dt0 = FixedSteps(), numbers["dt"]
+    else:
+        controller, dt0 = UntilRoundOff(diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"])), None
+    if jumps is None:
+        return controller, dt0
+    return diffrax.ClipStepSizeController(controller, jump_ts=jumps.astype(numbers["t0"].dtype)), dt0
