@@ -37,9 +37,9 @@ def test_any_cut_equals_the_dense_sum(n, m, tile, beta, padded, causal, by_diffe
     given_w = jnp.asarray(log_w) if padded else None
     part = score.project(x, y)
     for reduce in REDUCTIONS.values():
-        reduction = as_reduction(reduce)
-        want = dense_sums(score, part, v, given_w, pairs, reduction)
-        got = blocked_sums(score, part, v, given_w, pairs, reduction, tile_size=tile)
+        reduction, selection = as_reduction(reduce)
+        want = dense_sums(score, part, v, given_w, pairs, reduction, selection)
+        got = blocked_sums(score, part, v, given_w, pairs, reduction, selection, tile)
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-12)
 

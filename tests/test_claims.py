@@ -65,8 +65,14 @@ def test_nan_never_holds_and_is_null(kind, tolerance_kind):
     assert "not finite" in verdict["note"]
 
 
-def test_nan_standard_error_never_holds():
-    assert status("equal", 1.0, (1.0, float("nan")), tolerance=3, tolerance_kind="sigma") == "fails"
+@pytest.mark.parametrize("stderr", [float("nan"), float("inf"), -0.1, [0.1, float("inf")], None, "small"])
+def test_a_standard_error_that_is_none_never_holds(stderr):
+    """With an infinite one every number would be within three standard errors."""
+    measured = ([1.0, 1.0] if isinstance(stderr, list) else 1.0, stderr)
+    verdict = judge(claim("equal", 1.0, measured, tolerance=3, tolerance_kind="sigma"), None, "quick")
+    assert verdict["status"] == "error" and verdict["holds"] is None
+    assert "standard error" in verdict["note"] and "\n" not in verdict["note"]
+    assert status("at_least", 1.0, measured, tolerance=3, tolerance_kind="sigma") == "error"
 
 
 def test_lists_hold_entry_by_entry():

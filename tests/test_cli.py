@@ -157,10 +157,39 @@ def test_unknown_work_is_refused(call, tmp_path, args, told):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("args", [["--scale", "huge"], ["--seed", "-1"], ["--workers", "0"], ["--nonsense"]])
-def test_bad_flags_are_exit_code_2(call, tmp_path, args):
-    assert call("reproduce", "perspective-equiangular", "--out", tmp_path / "run", *args)[0] == 2
-    assert not (tmp_path / "run").exists()
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--scale", "huge"], "huge"),
+        (["--seed", "-1"], "--seed"),
+        (["--seed", "many"], "--seed"),
+        (["--workers", "0"], "--workers"),
+        (["--nonsense"], "--nonsense"),
+        (["--paper"], "--paper"),
+    ],
+)
+def test_bad_flags_are_one_sentence_and_exit_code_2(call, tmp_path, args, told):
+    code, out, err = call("reproduce", "perspective-equiangular", "--out", tmp_path / "run", *args)
+    assert code == 2 and out == "" and not (tmp_path / "run").exists()
+    assert told in one_sentence(err) and "--help shows" in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("args", [["nonsense"], ["plot"], ["--nonsense"], ["cite", "perspective", "modes"]])
+def test_a_command_that_is_none_is_one_sentence(call, args):
+    code, out, err = call(*args)
+    assert code == 2 and out == "" and one_sentence(err) and "--help" in err and len(err.splitlines()) == 1
+
+
+def test_no_command_shows_the_help(call):
+    code, out, err = call()
+    assert code == 2 and "reproduce" in out + err and "Transformers as interacting particles" in out + err
+
+
+def test_a_reader_that_goes_away_is_no_crash():
+    done = subprocess.run(
+        f"{sys.executable} -m attnflow list | head -n 1", shell=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.count("\n") == 1 and "Error" not in done.stderr and "unexpectedly" not in done.stderr
 
 
 def test_a_file_in_place_of_the_folder_is_refused(call, site, tmp_path):
@@ -208,11 +237,27 @@ def test_what_was_not_foreseen_is_exit_code_3(call, monkeypatch):
     monkeypatch.setattr("attnflow.registry.entries", surprise)
     code, _, err = call("list")
     assert code == 3 and "surprise" in one_sentence(err) and "--traceback" in err
-    with pytest.raises(RuntimeError, match="surprise"):
-        main(["list", "--traceback"])
+    for where in (("list", "--traceback"), ("--traceback", "list")):
+        code, _, err = call(*where)
+        assert code == 3 and "Traceback" in err and "in surprise" in err
+        assert err.strip().splitlines()[-1].startswith("attnflow stopped unexpectedly (RuntimeError: surprise)")
     monkeypatch.setenv("ATTNFLOW_TRACEBACK", "1")
-    with pytest.raises(RuntimeError, match="surprise"):
-        main(["list"])
+    assert call("list")[0] == 3
+
+
+def test_a_traceback_leaves_the_exit_code_of_bad_input(call, monkeypatch):
+    code, out, err = call("cite", "nobody", "--traceback")
+    assert code == 2 and out == "" and "Traceback" in err and "nobody" in err.strip().splitlines()[-1]
+    monkeypatch.setenv("ATTNFLOW_TRACEBACK", "1")
+    assert call("cite", "nobody")[0] == 2 and call("list", "--nonsense")[0] == 2
+    assert call("cite", "modes")[0] == 0
+
+
+def test_an_exit_code_of_a_process_with_a_traceback():
+    env = {**os.environ, "ATTNFLOW_TRACEBACK": "1"}
+    command = [sys.executable, "-m", "attnflow", "cite", "nobody"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.count("Traceback") == 1
 
 
 def start(site, *args, **env):
@@ -268,6 +313,29 @@ def test_interrupted_says_how_to_go_on(site, tmp_path):
     assert process.returncode == 130 and "goes on where it stopped" in one_sentence(err)
 
 
+def test_only_failed_goes_on_where_it_was_interrupted(site, tmp_path):
+    """As the sentence says: what was computed again before the interruption is kept."""
+    root, log = tmp_path / "run", tmp_path / "log"
+    again = ("reproduce", "--only-failed", "--out", root, "--json")
+    start(site, "reproduce", "toy-squares", "--out", root, TOY_LIE="1").communicate(timeout=180)
+    before = {p: p.stat().st_mtime_ns for p in root.glob("toy-squares/*.nc")}
+    process = start(site, *again, TOY_SLEEP="0.5", TOY_LIE="1")
+
+    def renewed():
+        return [p for p in root.glob("toy-squares/*.nc") if p.stat().st_mtime_ns != before[p]]
+
+    deadline = time.monotonic() + 60
+    while len(renewed()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    kept = len(renewed())
+    assert process.returncode == 130 and "goes on where it stopped" in one_sentence(err) and 2 <= kept < 5
+    claims = finished(start(site, *again, TOY_LOG=str(log)))
+    assert len(log.read_text().split()) == 5 - kept
+    assert [c["status"] for c in claims] == ["holds", "holds", "skipped"]
+
+
 # simulate and plot
 
 SMALL = ("--n", 5, "--d", 3, "--t1", 1.0, "--save", 11, "--beta", 2.0)
@@ -296,6 +364,40 @@ def test_simulate_from_toml(call, tmp_path):
     code, _, _ = call("simulate", "--config", config, "--n", 6, "--out", tmp_path / "run.nc")
     run = af.load(tmp_path / "run.nc")
     assert code == 0 and run.xs.shape == (3, 6, 3) and run.clock == "shifted USA"  # a flag wins over the file
+
+
+def test_provenance_has_the_values_that_were_used(call, tmp_path):
+    """Those that were checked: a whole number written with a point is a whole number."""
+    (tmp_path / "run.toml").write_text('attention = "multi-head"\nheads = 2.0\nbeta = 1\nn = 4\nt1 = 0.5\nsave = 3\n')
+    code, out, _ = call("simulate", "--config", tmp_path / "run.toml", "--out", tmp_path / "run.nc", "--json")
+    assert code == 0
+    for settings in (json.loads(out)["settings"], af.load(tmp_path / "run.nc").provenance["settings"]):
+        assert settings["heads"] == 2 and isinstance(settings["heads"], int)
+        assert settings["beta"] == 1.0 and isinstance(settings["beta"], float)
+        assert settings["model"] == "self-attention" and settings["pairs"] == "full"
+
+
+def test_simulate_with_masks(call, tmp_path):
+    """Causal tokens: the first is alone; with a slope the past fades, and the runs say who saw whom."""
+    found = {}
+    for pairs, more in (("full", ()), ("causal", ()), ("alibi", ("--slope", 0.5))):
+        path = tmp_path / f"{pairs}.nc"
+        code, out, _ = call("simulate", *SMALL, "--pairs", pairs, *more, "--out", path, "--json")
+        assert code == 0 and (json.loads(out)["energy"] is None) == (pairs != "full")
+        found[pairs] = af.load(path)
+    assert isinstance(found["full"].model.pairs, af.Full)
+    assert isinstance(found["causal"].model.pairs, af.Causal) and found["causal"].model.pairs.slope is None
+    assert float(found["alibi"].model.pairs.slope) == 0.5
+    ends = {name: np.asarray(run.xs[-1]) for name, run in found.items()}
+    np.testing.assert_allclose(ends["causal"][0], found["causal"].xs[0, 0], atol=1e-12)
+    np.testing.assert_allclose(ends["alibi"][0], found["alibi"].xs[0, 0], atol=1e-12)
+    assert len({e[-1].tobytes() for e in ends.values()}) == 3
+    expected = af.simulate(
+        af.SelfAttention(af.Softmax(beta=2.0), pairs=af.Causal(slope=0.5)), found["alibi"].xs[0], t1=1.0, save=11
+    )
+    np.testing.assert_allclose(found["alibi"].xs, expected.xs, atol=1e-12)
+    assert call("simulate", "--from", tmp_path / "alibi.nc", "--out", tmp_path / "again.nc")[0] == 0
+    assert np.array_equal(af.load(tmp_path / "again.nc").xs, found["alibi"].xs)
 
 
 def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
@@ -327,6 +429,15 @@ def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
         (["--config", "absent.toml"], "cannot read absent.toml"),
         (["--from", "absent.nc"], "cannot read absent.nc"),
         (["--config", "a.toml", "--from", "b.nc"], "not both"),
+        (["--beta", "nan"], "beta = nan"),
+        (["--beta", "inf"], "beta = inf"),
+        (["--model", "nothing"], "model 'nothing' is unknown; there are: "),
+        (["--pairs", "some"], "'some' is unknown; there are: full, causal, alibi"),
+        (["--pairs", "alibi"], "--slope"),
+        (["--pairs", "alibi", "--slope", "-1"], "slope = -1"),
+        (["--pairs", "causal", "--slope", "1"], "--pairs alibi"),
+        (["--slope", "1"], "--pairs alibi"),
+        (["--attention", "sinkhorn", "--pairs", "causal"], "causal"),
     ],
 )
 def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, told):
@@ -345,6 +456,14 @@ def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, tol
         ("n = true", "whole number"),
         ("n = 3.5", "whole number"),
         ('beta = "hot"', "beta = 'hot'"),
+        ('beta = "2.0"', "beta = '2.0' should be a number"),
+        ("beta = true", "beta = True should be a number"),
+        ("beta = nan", "beta = nan"),
+        ('attention = "unnormalized"\nshifted = "false"', "shifted = 'false' should be true or false"),
+        ('attention = "unnormalized"\nshifted = 1', "shifted = 1 should be true or false"),
+        ('attention = "multi-head"\nheads = 2.7', "heads = 2.7 should be a whole number"),
+        ('attention = "multi-head"\nheads = true', "heads = True should be a whole number"),
+        ('pairs = "alibi"\nslope = "steep"', "slope = 'steep' should be a number"),
         ("solver = 4", "a word"),
     ],
 )
@@ -426,3 +545,93 @@ def test_a_map_of_another_package_has_its_flags(call, site, tmp_path):
     assert run.clock == "damped" and float(run.model.attention.gain) == 0.25
     code, _, err = call(*small, "--gain", 3, "--out", tmp_path / "other.nc")
     assert code == 2 and "gain = 3 is outside [0, 1]" in one_sentence(err)
+
+
+MODEL = '''
+import jax.numpy as jnp
+import attnflow as af
+
+
+class Pinned(af.AbstractModel):
+    """Self-attention pulled to the first axis."""
+    attention: af.AbstractAttention
+    space: af.AbstractSpace
+    pairs: object
+    pull: object
+
+    def __init__(self, attention, space, pairs, pull=1.0):
+        self.attention, self.space, self.pairs, self.pull = attention, space, pairs, jnp.asarray(pull, float)
+
+    @property
+    def clock(self):
+        return "pinned " + self.attention.clock
+
+    def force(self, t, x, w, *, key=None, kernel="auto"):
+        return self.attention(x, x, w, pairs=self.pairs, kernel=kernel) + self.pull * jnp.eye(1, x.shape[1])[0][None]
+
+
+ENTRY = af.Entry("model", "pinned", Pinned, "attention and a pull", spaces=("sphere",),
+                 params={"pull": af.Param(1.0, bounds=(0, 9), help="strength of the pull")})
+
+
+class Spin(af.AbstractModel):
+    """Tokens that turn and see nobody."""
+    space: af.AbstractSpace
+
+    def __init__(self, space):
+        self.space = space
+
+    @property
+    def clock(self):
+        return "t"
+
+    def force(self, t, x, w, *, key=None, kernel="auto"):
+        return jnp.roll(x, 1, axis=1)
+
+
+SPIN = af.Entry("model", "spin", Spin, "tokens that turn")
+'''
+
+
+@pytest.fixture
+def models(site):
+    (site / "my_models.py").write_text(MODEL)
+    points = site / "toy-0.1.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text() + "[attnflow.models]\npinned = my_models:ENTRY\nspin = my_models:SPIN\n")
+    yield
+    sys.modules.pop("my_models", None)
+
+
+def test_a_model_of_another_package_is_listed_and_run(call, models, tmp_path):
+    assert "attention and a pull  (--pull)" in call("list")[1]
+    assert "pinned" in {e["name"] for e in json.loads(call("list", "--json")[1])["model"]}
+    help_text = call("simulate", "--help")[1]
+    assert "--pull" in help_text and "pinned" in help_text and "--model" in help_text
+    path = tmp_path / "run.nc"
+    assert call("simulate", *SMALL, "--model", "pinned", "--pull", 4, "--pairs", "causal", "--out", path)[0] == 0
+    run = af.load(path)
+    assert run.clock == "pinned SA" and float(run.model.pull) == 4.0 and isinstance(run.model.pairs, af.Causal)
+    assert float(run.model.attention.beta) == 2.0 and run.provenance["settings"]["model"] == "pinned"
+    assert run.xs[-1, :, 0].min() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--model", "pinned", "--pull", "-1"], "pull = -1 is outside"),
+        (["--model", "pinned", "--space", "euclidean", "--init", "gaussian"], "'pinned' is not for space 'euclidean'"),
+        (["--pull", "1"], "model 'self-attention' has no parameter 'pull'"),
+        (["--model", "spin", "--beta", "2"], "model 'spin' takes no attention map"),
+        (["--model", "spin", "--attention", "hardmax"], "model 'spin' takes no attention map"),
+        (["--model", "spin", "--pairs", "causal"], "model 'spin' has no pairs"),
+    ],
+)
+def test_what_a_model_does_not_take_is_refused(call, models, tmp_path, args, told):
+    code, out, err = call("simulate", *args, "--out", tmp_path / "run.nc")
+    assert code == 2 and out == "" and told in one_sentence(err) and not (tmp_path / "run.nc").exists()
+
+
+def test_a_model_without_attention_runs(call, models, tmp_path):
+    small = ("--n", 3, "--d", 2, "--t1", 1.0, "--save", 3)
+    assert call("simulate", *small, "--model", "spin", "--out", tmp_path / "run.nc")[0] == 0
+    assert af.load(tmp_path / "run.nc").clock == "t"

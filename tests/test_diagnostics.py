@@ -235,7 +235,7 @@ def test_a_map_that_does_not_say_its_weights_is_told(run):
 
 def test_matrices_that_fill_the_memory_are_refused(run, monkeypatch):
     monkeypatch.setattr(_clouds, "LARGEST", 100)
-    with pytest.raises(InputError, match=r"attention matrices \(3, 7, 7\) are 1.5e\+02 numbers; choose one time with at="):
+    with pytest.raises(InputError, match=r"attention matrices \(3, 7, 7\) are 1.5e\+02 numbers; choose one time"):
         af.attention_matrix(run)
     assert af.attention_matrix(run, at=0).shape == (7, 7)
 

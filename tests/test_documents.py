@@ -1,9 +1,11 @@
 """What the front page promises is there: its picture, its names, its commands, its files."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import attnflow as af
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+(PROGRAM,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
 
 
@@ -26,13 +29,32 @@ def names(source: str) -> set[str]:
 
 
 def test_every_name_of_the_example_exists():
-    (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    used = names(program)
+    used = names(PROGRAM)
     assert {"af.sphere.uniform", "af.SelfAttention", "af.simulate", "af.energy", "af.plot.tokens", "af.cite"} <= used
     for name in used:
         thing = af
         for part in name.split(".")[1:]:
             thing = getattr(thing, part)
+
+
+def test_the_example_runs_as_it_is_written(tmp_path):
+    """Pasted into a file of one's own, in a process without the strictness of these tests."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning:__main__", "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2312.10794" in done.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["program.py", "run.nc", "tokens.gif"]
+    assert (tmp_path / "tokens.gif").read_bytes().startswith(b"GIF8")
+    run = af.load(tmp_path / "run.nc")
+    assert run.xs.shape == (201, 64, 3) and run.xs.dtype == "float64"
+    assert 1 < af.energy(run)[-1] / af.energy(run)[0]
 
 
 def test_every_command_of_the_table_exists():
@@ -58,3 +80,28 @@ def test_every_make_target_that_is_told_exists():
     pages = "\n".join((ROOT / page).read_text() for page in PAGES)
     told = set(re.findall(r"(?:^    |`)make ([a-z]+)\b", pages, re.MULTILINE))
     assert {"demo", "test"} <= told <= targets
+
+
+def commands(target: str, folder: Path) -> str:
+    """What make would do on a machine where nothing is set up."""
+    asked = ["make", "--dry-run", "--always-make", target, f"VENV={folder}/venv", f"BENCH={folder}/bench"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_only_those_who_test_install_the_tools_for_it(tmp_path):
+    """The demonstration is to be quick on a fresh machine: it installs the package and nothing else."""
+    demo, test, lint = (commands(target, tmp_path) for target in ("demo", "test", "lint"))
+    assert "--editable ." in demo and "[dev]" not in demo and "reproduce" in demo
+    assert "[dev]" in lint and "ruff" in lint and "pyright" in lint
+    assert "[dev]" in test and "pytest" in test
+    assert "[dev]" not in commands("bench", tmp_path)
+
+
+def test_what_our_code_is_told_to_stop_using_is_an_error():
+    """The filter of pyproject.toml looks at the module that is told, not at the words of the warning."""
+    for module in ("attnflow", "attnflow.flows.simulate"):
+        with pytest.raises(DeprecationWarning, match="old"):
+            warnings.warn_explicit("old", DeprecationWarning, "file.py", 1, module=module, registry={})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.warn_explicit("told of attnflow", DeprecationWarning, "file.py", 1, module="others", registry={})
+    assert len(told) == 1

@@ -1,7 +1,9 @@
 """The report: one file that holds everything, says nothing by colour alone, and cannot be broken by what it shows."""
 
 import re
+import shlex
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -10,6 +12,7 @@ from attnflow.experiments import Claim, Experiment
 from attnflow.experiments._folder import RunFolder
 from attnflow.experiments._runner import Job, reproduce
 from attnflow.report import write_report
+from attnflow.report._page import page
 from attnflow.report._reference import references
 from attnflow.report._text import number, seconds
 
@@ -109,9 +112,19 @@ def test_verdicts_are_told_in_words_and_signs(report):
 
 def test_everything_needed_to_run_it_again(report):
     _, structure, folder = report
-    assert f"attnflow reproduce shown --scale quick --seed 0 --out {folder.root.name}" in structure.text
+    assert f"attnflow reproduce shown --scale quick --seed 0 --out {folder.root}\n" in structure.text
     for text in ("float64", "jax ", "2 cells in", "A mathematical perspective on Transformers", "@article{"):
         assert text in structure.text
+
+
+@pytest.mark.parametrize("out", [".", "results/one", "/tmp/of mine/it's", "a;b"])
+def test_the_command_to_run_it_again_means_the_same_folder(report, out):
+    """Read as a shell would read it, the path is the one that was given."""
+    _, _, folder = report
+    structure = Structure()
+    structure.feed(page(Path(out), list(folder.records().values())))
+    (line,) = [line for line in structure.text.splitlines() if line.startswith("attnflow reproduce")]
+    assert shlex.split(line)[-2:] == ["--out", out]
 
 
 def test_style_is_for_print_and_dark_too(report):

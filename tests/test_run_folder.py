@@ -72,8 +72,10 @@ def test_a_cell_reads_back_as_it_was_written(experiment, tmp_path):
     assert provenance == {"cell": cell, "seconds": 1.0}
 
 
-def test_the_name_of_a_cell_has_everything_that_determines_its_data(experiment, tmp_path):
+def test_the_name_of_a_cell_has_everything_that_determines_its_data(experiment, tmp_path, monkeypatch):
     from dataclasses import replace
+
+    from attnflow.experiments import _experiment
 
     cell = {"n": 1, "seed": 0}
     key = experiment.key(cell, scale="quick", dtype="float64")
@@ -84,10 +86,13 @@ def test_the_name_of_a_cell_has_everything_that_determines_its_data(experiment, 
         experiment.key(cell, scale="quick", dtype="float32"),
         replace(experiment, version=2).key(cell, scale="quick", dtype="float64"),
     ]
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(_experiment, "library_version", lambda: "999.0")
+        others.append(experiment.key(cell, scale="quick", dtype="float64"))
     file = tmp_path / "site" / "toy_squares.py"
     file.write_text(file.read_text() + "# changed\n")
     others.append(experiment.key(cell, scale="quick", dtype="float64"))
-    assert len({key, *others}) == 7
+    assert len({key, *others}) == 8
     assert experiment.key({"seed": 0, "n": 1}, scale="quick", dtype="float64") == others[-1]  # order of keys is nothing
 
 
@@ -111,6 +116,50 @@ def test_finished_cells_are_reused_and_judged_alike(experiment, tmp_path, log):
     assert second == first  # the seconds are those of the computation, so they agree too
     reproduce([Job(experiment)], folder, fresh=True)
     assert len(log()) == 10 and data(folder.root) == before
+
+
+def interrupted_again(root, site, cells, **env):
+    """Compute everything again in another process, which is killed when `cells` of them are written."""
+    before = {p: p.stat().st_mtime_ns for p in root.glob("toy-squares/*.nc")}
+    again = MAIN.replace("RunFolder(sys.argv[1]))", "RunFolder(sys.argv[1]), fresh=True)")
+    process = subprocess.Popen(
+        [sys.executable, "-c", again, str(root)],
+        env={**os.environ, "PYTHONPATH": str(site), "TOY_SLEEP": "0.4", **env},
+    )
+    deadline = time.monotonic() + 60
+
+    def written():
+        return [p for p in root.glob("toy-squares/*.nc") if p.stat().st_mtime_ns != before.get(p)]
+
+    while len(written()) < cells and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    return len(written())
+
+
+def test_computing_again_resumes_too(experiment, tmp_path, log):
+    """A second `fresh` run goes on where the first was killed; a third begins anew."""
+    folder = RunFolder(tmp_path / "run")
+    first = reproduce([Job(experiment)], folder)[0]
+    finished = interrupted_again(folder.root, tmp_path / "site", 2, TOY_LOG=os.devnull)
+    assert 2 <= finished < 5
+    second = reproduce([Job(experiment)], folder, fresh=True)[0]
+    assert len(log()) == 5 + (5 - finished) and second["claims"] == first["claims"]
+    reproduce([Job(experiment)], folder, fresh=True)
+    assert len(log()) == 5 + (5 - finished) + 5
+    assert {p.suffix for p in (folder.root / "toy-squares").iterdir() if p.is_file()} == {".nc", ".json"}
+    assert list(folder.records()) == ["toy-squares"]
+
+
+def test_computing_something_else_again_does_not_resume(experiment, tmp_path, log):
+    """What was begun at one seed says nothing about another."""
+    folder = RunFolder(tmp_path / "run")
+    reproduce([Job(experiment, "quick", 0)], folder)
+    reproduce([Job(experiment, "quick", 1)], folder)
+    assert 1 <= interrupted_again(folder.root, tmp_path / "site", 1, TOY_LOG=os.devnull) < 5
+    reproduce([Job(experiment, "quick", 1)], folder, fresh=True)
+    assert len(log()) == 15
 
 
 def test_another_seed_is_another_cell(experiment, tmp_path, log):

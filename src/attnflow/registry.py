@@ -11,6 +11,7 @@ Property tests select entries by their symmetries; command-line flags and docume
 
 import importlib
 import importlib.metadata
+import math
 import pkgutil
 import warnings
 from collections.abc import Callable, Mapping
@@ -44,15 +45,30 @@ class Param:
         return type(self.default)
 
     def check(self, name: str, value: Any) -> Any:
-        """`value` as this parameter's type, refused outside the bounds."""
-        try:
-            value = self.type(value)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} = {value!r} is not a {self.type.__name__}.") from None
+        """`value` as this parameter's type: refused if it is of another kind, or outside the bounds.
+
+        A whole number may be written `2.0`; nothing else is bent (`bool("false")` is true, and `int(2.7)` is 2).
+        """
+        # Numbers of NumPy and JAX are taken for what they hold.
+        plain = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
+        if not self._fits(plain):
+            word = {bool: "true or false", int: "a whole number"}.get(self.type, "a number")
+            shown = repr(plain) if isinstance(plain, (str, int, float)) else repr(value)
+            raise InputError(f"{name} = {shown} should be {word}.")
+        value = plain
         if self.bounds is not None and not self.bounds[0] <= value <= self.bounds[1]:
             low, high = self.bounds
             raise InputError(f"{name} = {value:g} is outside [{low:g}, {high:g}]; choose a value in that range.")
-        return value
+        return self.type(value)
+
+    def _fits(self, value: Any) -> bool:
+        if self.type is bool or isinstance(value, bool):
+            return self.type is bool and isinstance(value, bool)
+        if not isinstance(value, (int, float)) or math.isnan(value):
+            return False
+        if math.isinf(value):
+            return self.bounds is not None  # which say what is wrong with it
+        return self.type is float or value == int(value)
 
 
 @dataclass(frozen=True)

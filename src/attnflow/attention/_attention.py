@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..pairsums import AbstractPairs, AbstractScore, Full
+from ..pairsums import AbstractPairs, AbstractScore, Full, check_width
 from ..spaces import is_concrete
 
 
@@ -57,7 +57,9 @@ def parameter(name: str, value: Any, ndim: int) -> Any:
     if value.ndim != ndim:
         raise InputError(f"{name} has shape {value.shape}; give {('a number', 'a vector', 'a matrix')[ndim]}.")
     if is_concrete(value) and not np.isfinite(np.asarray(value)).all():
-        raise InputError(f"{name} has entries that are not finite: {value}.")
+        where = tuple(map(int, np.argwhere(~np.isfinite(np.asarray(value)))[0]))
+        entry = f"{name} = " if ndim == 0 else f"{name} has at {list(where)} the entry "
+        raise InputError(f"{entry}{np.asarray(value)[where]:g}, which is not finite.")
     return jnp.asarray(value, value.dtype)
 
 
@@ -66,7 +68,7 @@ def inverse_temperature(beta: Any) -> Any:
     beta = parameter("beta", beta, ndim=0)
     if beta is None:
         raise InputError("beta is missing; give an inverse temperature, for example beta=1.0.")
-    if not isinstance(beta, eqx.Module) and is_concrete(beta) and beta < 0:
+    if not isinstance(beta, eqx.Module) and is_concrete(beta) and np.asarray(beta) < 0:
         raise InputError(f"beta = {float(beta):g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
     return beta
 
@@ -76,7 +78,7 @@ def non_negative(name: str, value: Any) -> Any:
     value = parameter(name, value, ndim=0)
     if value is None:
         raise InputError(f"{name} is missing; give a number, at least 0.")
-    if not isinstance(value, eqx.Module) and is_concrete(value) and value < 0:
+    if not isinstance(value, eqx.Module) and is_concrete(value) and np.asarray(value) < 0:
         raise InputError(f"{name} = {float(value):g} is negative; take a number, at least 0.")
     return value
 
@@ -91,6 +93,9 @@ def score_matrices(B: Any, Q: Any, K: Any) -> tuple[Any, Any, Any]:
     return B, Q, K
 
 
-def apply_value(V: Float[Array, "p d"] | None, y: Float[Array, "m d"]) -> Float[Array, "m p"]:
+def apply_value(V: Float[Array, "p e"] | None, y: Float[Array, "m d"]) -> Float[Array, "m p"]:
     """`V y_j` for every row; `None` is the identity."""
-    return y if V is None else y @ V.astype(y.dtype).T
+    if V is None:
+        return y
+    check_width("V", V, y.shape[1])
+    return y @ V.astype(y.dtype).T

@@ -3,8 +3,9 @@ r"""The interaction energy of the exponential maps, and when their flow climbs i
 $$ E_B(\mu) = \frac1{2\beta} \iint e^{\beta\langle x, By\rangle}\, d\mu(x)\, d\mu(y). $$
 
 For symmetric $B$ and $V = B$ the flow is the gradient ascent of $E_B$, for the metric
-$\sum_i w_i\langle a_i, b_i\rangle$ (unnormalised map) or the same weighted by $Z_i$ (softmax). So $\dot E_B = \sum_i w_i |\dot x_i|^2$, or
-$\sum_i w_i Z_i |\dot x_i|^2$; for $V = -B$ it is the descent. For $B = I$ on the sphere three scales are in use:
+$\sum_i w_i\langle a_i, b_i\rangle$ (unnormalised map) or the same weighted by $Z_i$ (softmax). So
+$\dot E_B = \sum_i w_i |\dot x_i|^2$, or $\sum_i w_i Z_i |\dot x_i|^2$; for $V = -B$ it is
+the descent. For $B = I$ on the sphere three scales are in use:
 
 - `"E"`: as above, at most $e^\beta/2\beta$;
 - `"E_p"`: $e^{-\beta} E$, at most $1/2\beta$;
@@ -81,6 +82,9 @@ def exponential_energy(
 def check_scale(scale: str | None, attention: Any, x: Float[Array, "n d"], on_sphere: bool) -> str:
     """The scale asked for, or the default; refused in a sentence where it means nothing."""
     d = x.shape[-1]
+    if not is_concrete(attention.B, attention.Q, attention.K, attention.V):
+        # Inside a transformation matrices cannot be looked at: the caller knows what they are.
+        return scale or ("E_B" if attention.B is not None or attention.Q is not None else "Ehat")
     if not is_symmetric(attention, d):
         raise InputError("this model has no energy: B is not symmetric; its flow is no gradient flow.")
     if not on_sphere and direction(attention, d) == 0:

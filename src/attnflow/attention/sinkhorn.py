@@ -312,7 +312,8 @@ def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:
     if isinstance(pairs, Full):
         return Full() if pairs.skip is None else Full(skip=(pairs.skip[1], pairs.skip[1]))
     if isinstance(pairs, Causal):
-        return Causal(strict=pairs.strict, slope=pairs.slope)
+        own = pairs.at is None and not pairs.normalized
+        return pairs if own else Causal(strict=pairs.strict, slope=pairs.slope)
     if n != m:
         raise InputError(
             f"Sinkhorn attention does not know how {m} keys see each other from {type(pairs).__name__} pairs of "

@@ -6,6 +6,7 @@ is said in one sentence on standard error. Commands import what they need when t
 
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import AttnflowError, AttnflowWarning
-from . import _cite, _list, _plot, _reproduce, _simulate
+from . import _cite, _doctor, _list, _plot, _reproduce, _simulate
 
 TRACEBACK = "--traceback"
 
@@ -26,16 +27,39 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            _app(args)(args=args, prog_name="attnflow")
+            # Not standalone: typer would print a box where one sentence does, and leave by itself.
+            code = _app(args)(args=args, prog_name="attnflow", standalone_mode=False)
     except Exception as error:
-        if verbose:
-            raise
-        if isinstance(error, AttnflowError):
-            print(f"attnflow: {error}", file=sys.stderr)
-            sys.exit(2)
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        print(f"attnflow stopped unexpectedly ({text}); add {TRACEBACK} to see where.", file=sys.stderr)
-        sys.exit(3)
+        code = _tell(error, verbose)
+    sys.exit(code or 0)
+
+
+def _tell(error: Exception, verbose: bool) -> int:
+    """Say on standard error what went wrong; the exit code."""
+    usage = hasattr(error, "format_message")  # typer's errors, whose class has no public name in all its releases
+    if verbose and not usage:
+        traceback.print_exception(error)
+    if usage:
+        print(_usage(error), file=sys.stderr)
+        return 2
+    if isinstance(error, AttnflowError):
+        print(f"attnflow: {error}", file=sys.stderr)
+        return 2
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    hint = "" if verbose else f"; add {TRACEBACK} to see where"
+    print(f"attnflow stopped unexpectedly ({text}){hint}.", file=sys.stderr)
+    return 3
+
+
+def _usage(error: Any) -> str:
+    """One sentence about a command line that cannot be understood; a command line without a command gets the help."""
+    text = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return text
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "attnflow"
+    text = " ".join(text.split()).rstrip(".")
+    return f"attnflow: {text[:1].lower()}{text[1:]}; {command} --help shows what there is."
 
 
 def _app(args: Sequence[str]) -> typer.Typer:
@@ -54,6 +78,7 @@ def _app(args: Sequence[str]) -> typer.Typer:
     app.command("simulate")(_simulate.command(with_parameters=asked))
     app.command("plot")(_plot.plot)
     app.command("cite")(_cite.cite)
+    app.command("doctor")(_doctor.doctor)
     return app
 
 

@@ -8,16 +8,22 @@ import typer
 from ._files import refuse_to_overwrite
 
 
+AGAINST_TIME = ("energy", "order-parameter", "clusters")
+Picture = Literal[
+    "tokens", "overview", "energy", "order-parameter", "clusters", "inner-products", "attention", "leaders"
+]
+
+
 def plot(
     run: Annotated[Path, typer.Argument(metavar="RUN.nc", help="A run that `simulate` or `run.save` wrote.")],
-    what: Annotated[Literal["tokens", "energy"], typer.Option(help="What to draw.")] = "tokens",
+    what: Annotated[Picture, typer.Option(help="What to draw.")] = "tokens",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PNG, SVG or PDF (default: RUN-tokens.png beside the run).")
     ] = None,
     at: Annotated[int, typer.Option(help="Which saved time to show; -1 is the last.")] = -1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the picture if it is there.")] = False,
 ) -> None:
-    """Draw a saved run: its tokens with the way they came, or its energy against time.
+    """Draw a saved run: its tokens with the way they came, or what a diagnostic says of it; `overview` is several.
 
     Examples:
 
@@ -34,5 +40,6 @@ def plot(
     loaded = load(run)
     from .. import plots
 
-    figure = plots.energy(loaded) if what == "energy" else plots.tokens(loaded, at=at)
+    draw = getattr(plots, what.replace("-", "_"))
+    figure = draw(loaded) if what in AGAINST_TIME else draw(loaded, at=at)
     print(plots.save(figure, out))

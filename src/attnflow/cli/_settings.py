@@ -2,7 +2,7 @@
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,14 @@ class Setting:
     help: str
 
 
+KINDS: dict[str, Any] = {"model": "model", "attention": "attention", "init": "law"}  # settings that name an entry
+PAIRS = ("full", "causal", "alibi")
+
 SETTINGS = {
+    "model": Setting(str, "self-attention", "Dynamical system"),
     "attention": Setting(str, "softmax", "Attention map"),
+    "pairs": Setting(str, "full", "Who sees whom: full, causal (the past only), alibi (the past, fading by --slope)"),
+    "slope": Setting(float, None, "Slope per token of --pairs alibi"),
     "space": Setting(str, "sphere", "Where the tokens live: sphere or euclidean"),
     "init": Setting(str, "uniform", "Law of the initial tokens"),
     "n": Setting(int, 64, "Number of tokens"),
@@ -38,11 +44,11 @@ SETTINGS = {
 
 
 def parameters() -> dict[str, dict[str, Any]]:
-    """`{parameter: {entry: Param}}` over all attention maps and initial laws, those of other packages included."""
+    """`{parameter: {entry: Param}}` over all models, attention maps and initial laws, other packages' included."""
     from .. import registry
 
     found: dict[str, dict[str, Any]] = {}
-    for kind in ("attention", "law"):
+    for kind in KINDS.values():
         for entry in registry.entries(kind).values():
             for name, param in entry.params.items():
                 found.setdefault(name, {})[entry.name] = param
@@ -62,15 +68,59 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def complete(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings: those given, checked, and the defaults of the others."""
+    """All settings: those given, checked, and the defaults of the others.
+
+    Parameters of the model, the attention map and the law are there if they were given, as the values that are used.
+    """
     extra = parameters()
     unknown = sorted(set(given) - set(SETTINGS) - set(extra))
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join([*SETTINGS, *extra])}.")
     settings = {name: s.default for name, s in SETTINGS.items()}
-    for name, value in given.items():
-        settings[name] = _typed(name, value, SETTINGS[name].type) if name in SETTINGS else value
+    settings |= {name: _typed(name, value, SETTINGS[name].type) for name, value in given.items() if name in SETTINGS}
+    chosen = _chosen(settings)
+    for name in set(given) - set(SETTINGS):
+        owners = [entry for entry in chosen if name in entry.params]
+        if not owners:
+            _refuse(name, chosen)
+        for entry in owners:
+            settings[name] = entry.params[name].check(name, given[name])
     return settings
+
+
+def _chosen(settings: Mapping[str, Any]) -> list[Any]:
+    """The entries that the settings name, as far as the model takes them: model, attention map, law."""
+    from .. import registry, spaces
+
+    if settings["space"] not in spaces.SPACES:
+        raise InputError(f"space {settings['space']!r} is unknown; there are: {', '.join(spaces.SPACES)}.")
+    chosen = [registry.get(kind, settings[name]) for name, kind in KINDS.items()]
+    for entry in chosen:
+        if settings["space"] not in entry.spaces:
+            there = ", ".join(entry.spaces)
+            raise InputError(f"{entry.kind} {entry.name!r} is not for space {settings['space']!r}; it is for: {there}.")
+    model, attention, law = chosen
+    if takes(model.factory, "attention"):
+        return chosen
+    if attention.name != SETTINGS["attention"].default:
+        raise InputError(f"model {model.name!r} takes no attention map; drop --attention.")
+    return [model, law]
+
+
+def _refuse(name: str, chosen: list[Any]) -> None:
+    """Say which of the chosen entries was thought to have the parameter."""
+    from .. import registry
+
+    for entry in chosen:
+        if any(name in other.params for other in registry.entries(entry.kind).values()):
+            entry.build(**{name: None})  # refuses it, naming the parameters there are
+    raise InputError(f"model {chosen[0].name!r} takes no attention map; drop --{name.replace('_', '-')}.")
+
+
+def takes(factory: Callable[..., Any], name: str) -> bool:
+    """Whether a factory can be called with an argument of this name."""
+    found = inspect.signature(factory).parameters
+    return name in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:
@@ -82,35 +132,48 @@ def _typed(name: str, value: Any, kind: type) -> Any:
 
 
 def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """`(model, x0, options)` for `attnflow.simulate`."""
+    """`(model, x0, options)` for `attnflow.simulate`, from complete settings."""
     import jax
 
-    from .. import registry, spaces
+    from .. import spaces
     from .._precision import precision
-    from ..models import SelfAttention
 
     s = dict(settings)
     if s["dtype"] not in ("float32", "float64"):
         raise InputError(f"dtype {s['dtype']!r} is unknown; choose float64 or float32.")
     precision(s["dtype"])
-    if s["space"] not in spaces.SPACES:
-        raise InputError(f"space {s['space']!r} is unknown; there are: {', '.join(spaces.SPACES)}.")
-    attention, law = registry.get("attention", s["attention"]), registry.get("law", s["init"])
-    for entry in (attention, law):
-        if s["space"] not in entry.spaces:
-            there = ", ".join(entry.spaces)
-            raise InputError(f"{entry.kind} {entry.name!r} is not for space {s['space']!r}; it is for: {there}.")
-    own = {name: value for name, value in s.items() if name not in SETTINGS}
-    for name in own:
-        if name not in attention.params and name not in law.params:
-            attention.build(**{name: own[name]})  # refuses it, naming the parameters there are
-    map_ = attention.build(**{k: v for k, v in own.items() if k in attention.params})
-    model = SelfAttention(map_, space=spaces.SPACES[s["space"]]())
-    values = {k: p.check(k, own.get(k, p.default)) for k, p in law.params.items()}
-    if "key" in inspect.signature(law.factory).parameters:  # laws without chance take no key
+    chosen = {entry.kind: (entry, _own(entry, s)) for entry in _chosen(s)}
+    entry, values = chosen["model"]
+    parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s)}
+    if "attention" in chosen:
+        attention, own = chosen["attention"]
+        parts["attention"] = attention.build(**own)
+    if s["pairs"] != "full" and not takes(entry.factory, "pairs"):
+        raise InputError(f"model {entry.name!r} has no pairs to choose; drop --pairs.")
+    model = entry.factory(**{k: v for k, v in parts.items() if takes(entry.factory, k)}, **values)
+    law, values = chosen["law"]
+    if takes(law.factory, "key"):  # laws without chance take none
         if s["seed"] < 0:
             raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
         values["key"] = jax.random.key(s["seed"])
     x0 = law.factory(n=s["n"], d=s["d"], **values)
     options = {k: s[k] for k in ("t1", "save", "solver", "dt", "rtol", "atol", "max_steps")}
     return model, x0, options
+
+
+def _own(entry: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry's parameters: those given, and the defaults of the others."""
+    return {name: param.check(name, settings.get(name, param.default)) for name, param in entry.params.items()}
+
+
+def _pairs(settings: Mapping[str, Any]) -> Any:
+    from ..pairsums import Causal, Full
+
+    name, slope = settings["pairs"], settings["slope"]
+    if name not in PAIRS:
+        raise InputError(f"pairs {name!r} is unknown; there are: {', '.join(PAIRS)}.")
+    if slope is not None and name != "alibi":
+        raise InputError(f"--slope {slope:g} belongs to --pairs alibi, not to {name}; drop one of them.")
+    if name == "alibi" and slope is None:
+        raise InputError("--pairs alibi needs --slope, how fast the past fades; give for example --slope 0.1.")
+    return Full() if name == "full" else Causal(slope=slope)

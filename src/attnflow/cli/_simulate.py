@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from ..errors import InputError
 from ._files import refuse_to_overwrite
-from ._settings import SETTINGS, build, complete, parameters, read_toml
+from ._settings import KINDS, SETTINGS, build, complete, parameters, read_toml
 
 DOC = """Integrate one model and save the run with all that is needed to do it again.
 
@@ -23,6 +24,8 @@ Examples:
 
 [bold]attnflow simulate --attention unnormalized --beta 4 --shifted --t1 100 --out usa.nc[/bold]
 
+[bold]attnflow simulate --pairs alibi --slope 0.1 --d 8 --out causal.nc[/bold]
+
 [bold]attnflow simulate --config run.toml --seed 1 --out run1.nc[/bold]
 
 [bold]attnflow simulate --from run.nc --out again.nc[/bold]
@@ -30,7 +33,7 @@ Examples:
 
 
 def command(*, with_parameters: bool) -> Callable[..., None]:
-    """The command, with a flag for each parameter of each registered attention map and initial law if asked."""
+    """The command, with a flag for each parameter of each registered model, attention map and initial law if asked."""
 
     def simulate(**flags: Any) -> None:
         _simulate(**flags)
@@ -53,7 +56,7 @@ def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]
         param = next(iter(owners.values()))
         told = f"{param.symbol + ': ' if param.symbol else ''}{param.help} ({_defaults(owners)})"
         flag = f"--{_dashed(name)}" + (f"/--no-{_dashed(name)}" if param.type is bool else "")
-        option = typer.Option(flag, help=told, rich_help_panel="Parameters of attention maps and initial laws")
+        option = typer.Option(flag, help=told, rich_help_panel="Parameters of models, attention maps and initial laws")
         found[name] = (Annotated[param.type | None, option], None)
     for name, setting in SETTINGS.items():
         choices = _choices(name) if extra else ""
@@ -74,7 +77,7 @@ def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]
 
 
 def _defaults(owners: Mapping[str, Any]) -> str:
-    """Which maps and laws have a parameter, and its default."""
+    """Which entries have a parameter, and its default."""
     values = {str(p.default) for p in owners.values()}
     if len(values) == 1:
         return f"{', '.join(owners)}; default: {values.pop()}"
@@ -84,8 +87,7 @@ def _defaults(owners: Mapping[str, Any]) -> str:
 def _choices(name: str) -> str:
     from .. import registry
 
-    kinds: dict[str, Any] = {"attention": "attention", "init": "law"}
-    return f": {', '.join(registry.entries(kinds[name]))}" if name in kinds else ""
+    return f": {', '.join(registry.entries(KINDS[name]))}" if name in KINDS else ""
 
 
 def _dashed(name: str) -> str:
@@ -110,7 +112,7 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
     run = run.annotated(settings=settings) if settings else run
     run.save(out)
     summary = _summary(run, out, settings)
-    print(json.dumps(summary, indent=1) if as_json else f"{out}: {run!r}; look at it with: attnflow plot {out}")
+    print(json.dumps(summary, indent=1) if as_json else f"{out}: {run!r}; look at it with: attnflow plot {shlex.quote(str(out))}")
 
 
 def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:

@@ -27,7 +27,8 @@ class Claim:
       `"property"` is measured as True or False and must be True.
     - `expected`: a number or a list; a list is compared entry by entry, a single number with every entry measured.
     - `tolerance` $\tau$ and `tolerance_kind` say how far $m$ may lie from $e$: `"abs"` by $\tau$, `"rel"` by
-      $\tau |e|$, `"sigma"` by $\tau$ standard errors of the measurement, `"factor"` by a factor $\tau \ge 1$.
+      $\tau |e|$, `"sigma"` by $\tau$ standard errors of the measurement (which must be finite), `"factor"` by a factor
+      $\tau \ge 1$.
     - `measure(results)` gives a number, a list, True or False, or a pair `(value, standard error)`.
     - `source`: the paper and its equation, or the page of `docs/theory/` with the derivation. `provenance`: whether
       the number is in a `"theorem"`, was read off a `"figure"`, or is `"derived"`.
@@ -153,7 +154,10 @@ def _bounds(claim: Claim, e: Any, stderr: Any) -> tuple[Any, Any]:
     if claim.tolerance_kind == "sigma":
         if stderr is None:
             raise ValueError("a sigma tolerance needs measure to return (value, standard error)")
-        slack = tau * np.asarray(stderr, dtype=float)
+        error = np.asarray(stderr, dtype=float)
+        if not np.all(np.isfinite(error) & (error >= 0)):  # with an infinite one the claim could not fail
+            raise ValueError(f"a standard error must be finite and not negative, not {stderr!r}")
+        slack = tau * error
     else:
         slack = tau * np.abs(e) if claim.tolerance_kind == "rel" else tau
     return e - slack, e + slack

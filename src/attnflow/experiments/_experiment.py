@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from ..errors import InputError
 from ._claim import Claim
+from ._machine import library_version
 from ._results import Cell
 
 Scale = Literal["quick", "full"]
@@ -24,7 +25,8 @@ class Experiment:
     - `compute(cell)` does one of them and returns an `xarray.Dataset`; it must depend on nothing but the cell.
     - `claims` and `figures` read the `Results` of all cells; a figure is a function `results -> Figure`, its name is
       the file's and its docstring the caption.
-    - `version`: raise it when results change though this file does not, so that old cells are not reused.
+    - `version`: raise it when results change though neither this file nor the version of attnflow does (a mended map,
+      a helper beside this file, another package), so that old cells are not reused.
     """
 
     kind: ClassVar[str] = "experiment"
@@ -61,13 +63,18 @@ class Experiment:
         return [{**cell, "seed": seed} for cell in cells]
 
     def key(self, cell: Cell, *, scale: Scale, dtype: str) -> str:
-        """The name of a cell's file: whatever could change its data is in this hash."""
+        """The name of a cell's file, a hash of what determines its data.
+
+        Of the code that is this file and the released version of attnflow: who edits the library in between says so
+        with `version`, or asks for `reproduce --only-failed`, which computes again.
+        """
         identity = {
             "experiment": self.id,
             "cell": cell,
             "scale": scale,
             "dtype": dtype,
             "version": self.version,
+            "attnflow": library_version(),
             "file": self._file_hash(),
         }
         try:

@@ -3,6 +3,7 @@
     DIR/report.html                        the report on all experiments in the folder
     DIR/<experiment>/<hash>.nc             the data of one cell
     DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds
+    DIR/<experiment>/again.json            its cells are being computed again; gone when that has ended
     DIR/<experiment>/figures/<name>.png    and .svg
     DIR/cache/                             compiled programs; may be deleted at any time
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import xarray
 
 ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
+
+AGAIN = "again.json"
 
 
 class RunFolder:
@@ -86,10 +89,31 @@ class RunFolder:
 
         return Results(cells, load, scale=scale)
 
+    def begin_again(self, experiment: Experiment, cells: list[Cell], *, scale: Scale, seed: int, dtype: str) -> None:
+        """Forget these cells, unless this was begun before and has not ended: what has been computed since then stays.
+
+        `write_record` ends it.
+        """
+        mark = self.root / experiment.id / AGAIN
+        paths = [self.cell_path(experiment, cell, scale=scale, dtype=dtype) for cell in cells]
+        begun = json.dumps({"scale": scale, "seed": seed, "cells": [path.name for path in paths]})
+        try:
+            if mark.read_text() == begun:
+                return
+        except (OSError, UnicodeDecodeError):
+            pass
+        for path in (mark, *paths):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise FileError(f"cannot remove {path} to compute it again: {error.strerror}.") from error
+        write_atomically(mark, begun)  # last: who is killed while forgetting forgets the rest next time
+
     def write_record(self, record: dict[str, Any]) -> None:
         """Keep the verdicts on an experiment (see `_runner`), replacing earlier ones."""
         text = json.dumps(plain(record), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(self.root / record["id"] / "claims.json", text + "\n")
+        (self.root / record["id"] / AGAIN).unlink(missing_ok=True)
 
     def records(self) -> dict[str, dict[str, Any]]:
         """The last verdicts on each experiment in the folder, by its id."""

@@ -1,6 +1,7 @@
 """What a process needs to know of its machine: compiled programs to share, threads to divide, versions to record."""
 
 import contextlib
+import functools
 import hashlib
 import os
 import platform
@@ -19,6 +20,12 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
+
+
+@functools.cache
+def library_version() -> str:
+    """The version of attnflow itself."""
+    return metadata.version("attnflow")
 
 
 def divide_threads(workers: int) -> None:

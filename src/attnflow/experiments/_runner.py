@@ -32,7 +32,9 @@ def reproduce(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Run the jobs in `folder` and return a record for each; finished cells found there are used again unless `fresh`.
+    """Run the jobs in `folder` and return a record for each; finished cells found there are used again.
+
+    With `fresh` they are computed again; a `fresh` run that did not end (it was killed, say) is resumed by the next.
 
     A record holds `id, paper, title, summary, scale, seed, dtype, versions, seconds, cells, figures, claims, crash`;
     `seconds` is the time all cells took, whenever they were computed. An exception in one experiment makes its claims
@@ -43,9 +45,8 @@ def reproduce(
     cells = [job.experiment.seeded_cells(job.scale, job.seed) for job in jobs]
     tasks = [Task(job.experiment, cell, job.scale) for job, own in zip(jobs, cells, strict=True) for cell in own]
     if fresh:
-        for task in tasks:
-            path = folder.cell_path(task.experiment, task.cell, scale=task.scale, dtype=DTYPE)
-            path.unlink(missing_ok=True)
+        for job, own in zip(jobs, cells, strict=True):
+            folder.begin_again(job.experiment, own, scale=job.scale, seed=job.seed, dtype=DTYPE)
     with progress:
         progress.start(len(tasks))
         outcomes = compute_cells(tasks, folder, workers=workers, progress=progress) if tasks else {}

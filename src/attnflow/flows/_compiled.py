@@ -28,7 +28,7 @@ def timed_call(fn: Callable[..., Any], *args: Any, on_compile: Callable[[], None
 
     `fn` returns arrays only. `on_compile` is called when a compilation is about to start.
     """
-    if not is_concrete(args):
+    if not is_concrete(args) or any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args)):
         return Timed(eqx.filter_jit(fn)(*args), float("nan"), float("nan"))
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
@@ -47,6 +47,12 @@ def timed_call(fn: Callable[..., Any], *args: Any, on_compile: Callable[[], None
     start = time.perf_counter()
     value = jax.block_until_ready(program(arrays))
     return Timed(value, compile_seconds, time.perf_counter() - start)
+
+
+def _closes_over_tracer(leaf: Any) -> bool:
+    """Whether a function was made inside a transformation, of values that are being traced."""
+    cells = getattr(leaf, "__closure__", None) or ()
+    return not is_concrete([cell.cell_contents for cell in cells])
 
 
 def _signature(tree: Any) -> Hashable:

@@ -1,22 +1,14 @@
 """Where a result came from: versions, machine, options. Plain JSON values, kept with every run."""
 
-import json
 import platform
 import time
 from importlib.metadata import version
 from typing import Any
 
 
-class Provenance(dict[str, Any]):
-    """A record that never changes after it is written, so that a `Run` can pass through JAX transformations."""
-
-    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return hash(json.dumps(self, sort_keys=True, default=str))
-
-
-def provenance(**options: Any) -> Provenance:
+def provenance(**options: Any) -> dict[str, Any]:
     """Versions of what computed, when, and the options of the computation (numbers that are being traced: none)."""
-    return Provenance(
+    return dict(
         attnflow=version("attnflow"),
         jax=version("jax"),
         diffrax=version("diffrax"),

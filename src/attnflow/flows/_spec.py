@@ -19,8 +19,9 @@ class NotStorable(Exception):
     """The object holds something that is no data, such as a Python function."""
 
 
-def encode(value: Any, arrays: dict[str, Any]) -> Any:
+def encode(value: Any, arrays: dict[str, Any], known: dict[str, type] | None = None) -> Any:
     """JSON for a module, scalar, array or nothing; arrays go to `arrays` under a name that stands in the JSON."""
+    known = known_classes() if known is None else known
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if eqx.is_array(value):
@@ -28,31 +29,34 @@ def encode(value: Any, arrays: dict[str, Any]) -> Any:
         arrays[name] = value
         return {"array": name}
     if isinstance(value, (tuple, list)):
-        return {"tuple": [encode(v, arrays) for v in value]}
-    if isinstance(value, eqx.Module) and type(value).__name__ in _classes():
-        fields = {f.name: encode(getattr(value, f.name), arrays) for f in dataclasses.fields(value)}
-        return {"type": type(value).__name__, "fields": fields}
+        return {"tuple": [encode(v, arrays, known) for v in value]}
+    if isinstance(value, eqx.Module) and known.get(_name(type(value))) is type(value):
+        fields = {f.name: encode(getattr(value, f.name), arrays, known) for f in dataclasses.fields(value)}
+        return {"type": _name(type(value)), "fields": fields}
     raise NotStorable(type(value).__name__)
 
 
-def decode(spec: Any, arrays: dict[str, Any]) -> Any:
+def decode(spec: Any, arrays: dict[str, Any], known: dict[str, type] | None = None) -> Any:
     """The inverse of `encode`."""
+    known = known_classes() if known is None else known
     if not isinstance(spec, dict):
         return spec
     if "array" in spec:
         return jnp.asarray(arrays[spec["array"]])
     if "tuple" in spec:
-        return tuple(decode(v, arrays) for v in spec["tuple"])
-    known = _classes()
+        return tuple(decode(v, arrays, known) for v in spec["tuple"])
     if spec["type"] not in known:
         raise FileError(f"the file needs {spec['type']!r}, which is not installed here; install its plugin.")
-    return known[spec["type"]](**{k: decode(v, arrays) for k, v in spec["fields"].items()})
+    return known[spec["type"]](**{k: decode(v, arrays, known) for k, v in spec["fields"].items()})
 
 
-def _classes() -> dict[str, type]:
-    """Every class a file may name."""
-    # Attention comes after pairsums: the Hardmax of a model is the map, not the reduction of that name.
+def known_classes() -> dict[str, type]:
+    """Every class a file may name, by its full name."""
     own = [vars(room).values() for room in (models, pairsums, attention, spaces)]
     registered = [e.factory for kind in ("attention", "model") for e in entries(kind).values()]
     candidates = [c for room in own for c in room] + registered
-    return {c.__name__: c for c in candidates if isinstance(c, type) and issubclass(c, eqx.Module)}
+    return {_name(c): c for c in candidates if isinstance(c, type) and issubclass(c, eqx.Module)}
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import diffrax
-import optimistix
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -18,7 +17,7 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
 
     rtol: float = 0.0
     atol: float = 0.0
-    norm: Callable[[Any], Any] = optimistix.rms_norm
+    norm: Callable[[Any], Any] = jnp.linalg.norm
 
     def wrap(self, direction: Any) -> "FixedSteps":
         return self
@@ -26,7 +25,7 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
     def init(
         self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
     ) -> tuple[Any, Any]:
-        return t0 + dt0, (t0, dt0, jnp.asarray(1))
+        return t0 + dt0, (t0, dt0, jnp.ones_like(dt0))
 
     def adapt_step_size(
         self,
@@ -49,6 +48,9 @@ class UntilRoundOff(diffrax.AbstractAdaptiveStepSizeController):
     """The steps of another controller; a solve that has to shrink them below the resolution of time ends there."""
 
     controller: diffrax.PIDController
+
+    def __init__(self, controller: diffrax.PIDController):
+        self.controller = controller
 
     @property
     def rtol(self) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import AttnflowError, AttnflowWarning, FileError
 from ..files import write_atomically
 from ._outcome import Outcome
-from ._provenance import Provenance
 from ._spec import NotStorable, decode, encode
 from .run import Run
 
@@ -31,7 +30,7 @@ def to_dataset(run: Run):
         model, arrays = None, {}
     variables = {
         "x": (("time", "token", "coordinate"), np.asarray(run.xs)),
-        **{name: (dims, np.asarray(value)) for name, (dims, value) in run.info.items()},
+        **{f"info_{name}": (dims, np.asarray(value)) for name, (dims, value) in run.info.items()},
         **{name: ([f"{name}_{k}" for k in range(a.ndim)], np.asarray(a)) for name, a in arrays.items()},
     }
     optional = {"weights": ("token",), "labels": ("time", "token"), "log_ts": ("time",)}
@@ -72,11 +71,11 @@ def load(path: str | PathLike) -> Run:
             stats=header["stats"],
             model=model,
             clock=header["clock"],
-            provenance=Provenance(header["provenance"]),
+            provenance=header["provenance"],
             log_ts=values.get("log_ts"),
             labels=values.get("labels"),
             events=tuple(header["events"]),
-            info={name: (tuple(dims), values[name]) for name, dims in header["info"].items()},
+            info={name: (tuple(dims), values[f"info_{name}"]) for name, dims in header["info"].items()},
         )
     except AttnflowError:
         raise
@@ -99,7 +98,10 @@ def read(path: str | PathLike) -> tuple[Any, dict[str, Any]]:
         raise FileError(f"{path} is damaged, or not a NetCDF4 file; write it again.") from error
     if ATTRIBUTE not in dataset.attrs:
         raise FileError(f"{path} is a NetCDF file, but attnflow did not write it.")
-    header = json.loads(dataset.attrs[ATTRIBUTE])
+    try:
+        header = dict(json.loads(dataset.attrs[ATTRIBUTE]))
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{path} has an attribute {ATTRIBUTE!r} that attnflow did not write.") from error
     if header.get("format", 0) > FORMAT:
         raise FileError(f"{path} was written by a newer attnflow (format {header['format']}); upgrade to read it.")
     return dataset, header

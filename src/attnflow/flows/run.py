@@ -1,6 +1,7 @@
 """What a flow leaves behind: one result type for every model, so every diagnostic, plot and export works on all."""
 
 import dataclasses
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -12,7 +13,6 @@ from ..errors import InputError
 from ..models import AbstractModel
 from ..spaces import is_concrete
 from ._outcome import Outcome
-from ._provenance import Provenance
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +34,7 @@ class Run:
     stats: dict[str, Any]
     model: AbstractModel | None
     clock: str
-    provenance: Provenance
+    provenance: dict[str, Any]
     log_ts: Float[Array, " T"] | None = None
     labels: Int[Array, "T n"] | None = None
     events: tuple[Any, ...] = ()
@@ -61,7 +61,7 @@ class Run:
 
     def annotated(self, **facts: Any) -> "Run":
         """The same run with more facts (a seed, a command line) in its provenance."""
-        return dataclasses.replace(self, provenance=Provenance({**self.provenance, **facts}))
+        return dataclasses.replace(self, provenance={**self.provenance, **facts})
 
     def to_xarray(self):
         """The run as an `xarray.Dataset` with named dimensions `time`, `token`, `coordinate`."""
@@ -86,18 +86,32 @@ class Run:
 
 
 _DATA = ("ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info")
-_META = ("clock", "provenance", "events")
+
+
+class _Aside:
+    """What rides along through JAX transformations: runs that differ in it alone have the same structure."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Aside)
+
+    def __hash__(self) -> int:
+        return 0
 
 
 def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     keyed = tuple((jax.tree_util.GetAttrKey(name), getattr(run, name)) for name in _DATA)
-    return keyed, tuple(getattr(run, name) for name in _META)
+    return keyed, (run.clock, _Aside((run.provenance, run.events)))
 
 
-def _unflatten(meta: tuple[Any, ...], data: tuple[Any, ...]) -> Run:
+def _unflatten(meta: tuple[Any, ...], data: Iterable[Any]) -> Run:
     # Not through the constructor: inside a transformation the fields hold batches, tracers or nothing at all.
     run = object.__new__(Run)
-    for name, value in zip((*_DATA, *_META), (*data, *meta), strict=True):
+    clock, aside = meta
+    rest = zip(("clock", "provenance", "events"), (clock, *aside.value), strict=True)
+    for name, value in (*zip(_DATA, data, strict=True), *rest):
         object.__setattr__(run, name, value)
     return run
 

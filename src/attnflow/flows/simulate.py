@@ -8,7 +8,7 @@ import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
@@ -80,13 +80,21 @@ def simulate(
     w = None if w is None else w.astype(x0.dtype)
     scheme = get_scheme(solver)
     start, end, ts = _times(t0, t1, ts, save)
+    if str(x0.dtype) not in TOLERANCES:
+        raise InputError(f"tokens have dtype {x0.dtype}; integrate in float32 or float64.")
+    if max_steps < 1:
+        raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
     options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
     if mesh is not None:
         x0, w = _shard(x0, w, mesh)
     plan = _Plan(solver, resolve_kernel(kernel, x0.shape[0], x0.shape[0]), max_steps, progress)
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
     with progress_bar(progress):
-        timed = timed_call(_solve, plan, model, x0, w, numbers, key)
+        try:
+            timed = timed_call(_solve, plan, model, x0, w, numbers, key)
+        except TypeError as error:  # what JAX says when shapes do not fit
+            reason = str(error).splitlines()[0]
+            raise InputError(f"the model does not fit tokens of shape {x0.shape}: {reason.rstrip('.')}.") from error
     xs, code, steps = timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
@@ -191,6 +199,8 @@ def _options(
     adaptive: bool, solver: str, dt: Any, rtol: Any, atol: Any, max_steps: int, span: Any, dtype: str
 ) -> dict[str, Any]:
     """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
+    if max_steps < 1:
+        raise InputError(f"max_steps = {max_steps} allows no step; take at least 1.")
     if adaptive:
         if dt is not None:
             raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, euler, euler-retract.")

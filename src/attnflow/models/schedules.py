@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from ..attention import AbstractAttention
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 
@@ -46,7 +47,8 @@ class Piecewise(AbstractSchedule):
 
 
 def is_schedule(node: object) -> bool:
-    return isinstance(node, AbstractSchedule)
+    """A module called with the time: one of ours, or any callable module that is no attention map itself."""
+    return isinstance(node, eqx.Module) and callable(node) and not isinstance(node, AbstractAttention)
 
 
 def at_time(tree: T, t: ArrayLike) -> T:
@@ -55,6 +57,12 @@ def at_time(tree: T, t: ArrayLike) -> T:
 
 
 def jump_times(tree: object) -> Float[Array, " j"] | None:
-    """All jump times in an object, sorted; `None` if it has no schedule."""
-    found = [node.jumps for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
+    """All jump times in an object, sorted; `None` if it has none."""
+    nodes = [node for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
+    found = [node.jumps for node in nodes if hasattr(node, "jumps")]
     return jnp.sort(jnp.concatenate(found)) if found else None
+
+
+def depends_on_time(tree: object) -> bool:
+    """Whether some field of an object is a schedule."""
+    return any(is_schedule(node) for node in jax.tree.leaves(tree, is_leaf=is_schedule))

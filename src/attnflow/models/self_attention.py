@@ -10,7 +10,7 @@ from ..pairsums import AbstractPairs, Full
 from ..registry import Entry
 from ..spaces import AbstractSpace, Sphere
 from ._model import AbstractModel
-from .schedules import at_time, jump_times
+from .schedules import at_time, depends_on_time
 
 
 class SelfAttention(AbstractModel):
@@ -53,7 +53,13 @@ class SelfAttention(AbstractModel):
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n d"]:
-        return at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
+        velocity = at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
+        if velocity.shape != x.shape:
+            raise InputError(
+                f"the attention map gives velocities of dimension {velocity.shape[-1]} to tokens of dimension "
+                f"{x.shape[-1]}; take a square V."
+            )
+        return velocity
 
     def warm(
         self, t: ArrayLike, x: Float[Array, "n d"], w: Float[Array, " n"] | None, state: Any, *, kernel: str = "auto"
@@ -71,7 +77,7 @@ class SelfAttention(AbstractModel):
             raise InputError(f"{type(self.attention).__name__} attention declares no energy.")
         if not isinstance(self.pairs, Full) or self.pairs.skip is not None or self.pairs.normalized:
             raise InputError("this model has no energy: the force is a gradient only if every token sees all.")
-        if jump_times(self.attention) is not None:
+        if depends_on_time(self.attention):
             raise InputError("this model has no energy: its parameters change with time.")
         return choose(scale, x, on_sphere=isinstance(self.space, Sphere))
 

@@ -14,3 +14,4 @@ from ._scores import AbstractScore as AbstractScore
 from ._scores import Inner as Inner
 from ._scores import Projected as Projected
 from ._scores import SquaredDistance as SquaredDistance
+from ._scores import check_width as check_width

@@ -17,6 +17,7 @@ class Algebra(NamedTuple):
     """How tiles are multiplied."""
 
     outer: Callable[[Float[Array, "n k"], Float[Array, "m k"]], Float[Array, "n m"]]
+    squared_distance: Callable[[Float[Array, "n k"], Float[Array, "m k"]], Float[Array, "n m"]]
     contract: Callable[[Float[Array, "n m"], Float[Array, "m p"]], Float[Array, "n p"]]
     keep: Callable[[Array], Array]  # marks an array that is worth computing once and keeping
 
@@ -30,11 +31,21 @@ def _outer(q: Float[Array, "n k"], k: Float[Array, "m k"]) -> Float[Array, "n m"
     return sum(products[1:], start=products[0])
 
 
+def _squared_distance(q: Float[Array, "n k"], k: Float[Array, "m k"]) -> Float[Array, "n m"]:
+    squares = [(_column(q, c)[:, None] - _column(k, c)[None, :]) ** 2 for c in range(q.shape[1])]
+    return sum(squares[1:], start=squares[0])
+
+
 def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n p"]:
     columns = [jnp.sum(w * _column(v, c)[None, :], axis=1) for c in range(v.shape[1])]
     return jnp.stack(columns, axis=1) if columns else jnp.zeros((w.shape[0], 0), w.dtype)
 
 
-MATMUL = Algebra(lambda q, k: q @ k.T, lambda w, v: w @ v, lambda a: a)
+MATMUL = Algebra(
+    lambda q, k: q @ k.T,
+    lambda q, k: jnp.sum((q[:, None, :] - k[None, :, :]) ** 2, axis=-1),
+    lambda w, v: w @ v,
+    lambda a: a,
+)
 # Without the barrier the compiler would fuse the exponentials into each of the sums that use them, and repeat them.
-BROADCAST = Algebra(_outer, _contract, jax.lax.optimization_barrier)
+BROADCAST = Algebra(_outer, _squared_distance, _contract, jax.lax.optimization_barrier)

@@ -9,11 +9,11 @@ from ..errors import InputError
 from ._blocked import blocked_sums
 from ._dense import broadcast_sums, dense_sums
 from ._pairs import AbstractPairs, Full
-from ._reductions import AbstractReduction, Pointwise, as_reduction
+from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits
 
-Reduce = str | AbstractReduction | Callable[[Array], Array]
+Reduce = str | AbstractReduction | Hardmax | Callable[[Array], Array]
 
 ENGINES = {"dense": dense_sums, "blocked": blocked_sums, "broadcast": broadcast_sums}
 # From here on the dense engine's n-by-m arrays leave the caches and the blocked engine is at least as fast.
@@ -33,7 +33,7 @@ def pair_sums(
     score: AbstractScore,
     x: Float[Array, "n d"],
     y: Float[Array, "m e"],
-    values: Float[ArrayLike, "m p"] | float,
+    values: Float[ArrayLike, "m p"] | float | int,
     *,
     log_w: Float[Array, " m"] | None = None,
     pairs: AbstractPairs = Full(),
@@ -61,16 +61,16 @@ def pair_sums(
     values = jnp.asarray(values, x.dtype)
     values = jnp.full((m, 1), values) if values.ndim == 0 else values
     engine = ENGINES[resolve_kernel(kernel, x.shape[0], m)]
-    reduction = as_reduction(reduce)
+    reduction, selection = as_reduction(reduce)
     tile = score.project(x, y)
 
-    def sums(reduction: AbstractReduction, values: Array) -> tuple[Array, Array]:
-        num, log_z = engine(score, tile, values, log_w, pairs, reduction)
+    def sums(reduction: AbstractReduction, selection: Hardmax | None, values: Array) -> tuple[Array, Array]:
+        num, log_z = engine(score, tile, values, log_w, pairs, reduction, selection)
         return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
 
-    num, log_z = sums(reduction, values)
+    num, log_z = sums(reduction, selection, values)
     if pairs.normalized:
-        _, log_mass = sums(Pointwise(jnp.ones_like), values[:, :0])
+        _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num, log_z
 
@@ -91,22 +91,23 @@ def pair_weights(
     """
     n, m = x.shape[0], y.shape[0]
     i = jnp.arange(n) if rows is None else jnp.arange(n)[rows]
-    reduction = as_reduction(reduce)
+    reduction, selection = as_reduction(reduce)
     whole = score.project(x, y)
     bias = None if whole.query_bias is None else whole.query_bias[i]
     tile = Projected(whole.queries[i], whole.keys, bias, whole.key_bias)
     logits, outside = tile_logits(score, tile, log_w, pairs, i, jnp.arange(m), n, m)
 
-    def weights(reduction: AbstractReduction) -> tuple[Array, Array]:
-        top = reduction.top(logits, outside)
-        tile_weights, mass = reduction.weights(logits, outside, top)
+    def weights(reduction: AbstractReduction, selection: Hardmax | None) -> tuple[Array, Array]:
+        kept = logits if selection is None else selection.ties(logits, selection.best(logits, outside))
+        top = reduction.top(kept, outside)
+        tile_weights, mass = reduction.weights(kept, outside, top)
         # The weights of a row are its result for the identity matrix of values.
         num, log_z = reduction.finish(top, (tile_weights, jnp.sum(mass, axis=1)))
         return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
 
-    num, log_z = weights(reduction)
+    num, log_z = weights(reduction, selection)
     if pairs.normalized:
-        _, log_mass = weights(Pointwise(jnp.ones_like))
+        _, log_mass = weights(Pointwise(jnp.ones_like), None)
         num, _ = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num
 

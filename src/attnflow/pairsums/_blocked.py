@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Sums
+from ._reductions import AbstractReduction, Hardmax, Sums
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits, tile_sums
 
@@ -25,6 +25,7 @@ def blocked_sums(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
     reduction: AbstractReduction,
+    selection: Hardmax | None = None,
     tile_size: tuple[int, int] = (QUERIES, KEYS),
 ) -> Sums:
     """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one."""
@@ -46,21 +47,25 @@ def blocked_sums(
             part = Projected(query["queries"], key["keys"], query["bias"], key["bias"])
             return tile_logits(score, part, key["log_w"], pairs, query["i"], key["j"], n, m)
 
-        def climb(top, key):
-            return jnp.maximum(top, reduction.top(*scores(key))), None
+        bottom = jnp.full(a, -jnp.inf, tile.queries.dtype)
+        best = bottom
+        if selection is not None:
+
+            def climb(top, key, selection=selection):
+                return jnp.maximum(top, selection.best(*scores(key))), None
+
+            best, _ = jax.lax.scan(climb, bottom, keys)
 
         @jax.checkpoint
         def add(carry, key):
             top, (num, mass) = carry
             logits, outside = scores(key)
-            new = top if reduction.two_passes else jnp.maximum(top, reduction.top(logits, outside))
+            logits = logits if selection is None else selection.ties(logits, best)
+            new = jnp.maximum(top, reduction.top(logits, outside))
             old = reduction.rescale(top, new)
             more, more_mass = tile_sums(reduction, logits, outside, key["values"], new)
             return (new, (old[:, None] * num + more, old * mass + more_mass)), None
 
-        bottom = jnp.full(a, -jnp.inf, tile.queries.dtype)
-        if reduction.two_passes:
-            bottom, _ = jax.lax.scan(climb, bottom, keys)
         nothing = (jnp.zeros((a, values.shape[1]), values.dtype), jnp.zeros(a, values.dtype))
         (top, sums), _ = jax.lax.scan(add, (bottom, nothing), keys)
         return reduction.finish(top, sums)

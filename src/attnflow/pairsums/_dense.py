@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from ._algebra import BROADCAST, MATMUL, Algebra
 from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Exponential, Sums
+from ._reductions import AbstractReduction, Exponential, Hardmax, Sums
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits, tile_sums
 
@@ -18,12 +18,15 @@ def dense_sums(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
     reduction: AbstractReduction,
+    selection: Hardmax | None = None,
     algebra: Algebra = MATMUL,
 ) -> Sums:
     """`(num, log_z)` with all pairs in memory at once; `log_w=None` counts every key with weight one."""
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, algebra)
     logits = algebra.keep(logits)
+    if selection is not None:
+        logits = selection.ties(logits, selection.best(logits, outside))
     top = reduction.top(logits, outside)
     return reduction.finish(top, tile_sums(reduction, logits, outside, values, top, algebra))
 
@@ -35,6 +38,7 @@ def broadcast_sums(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
     reduction: AbstractReduction,
+    selection: Hardmax | None = None,
 ) -> Sums:
     """The same, written as broadcast, multiply, sum; for ensembles of small clouds in few dimensions.
 
@@ -44,8 +48,9 @@ def broadcast_sums(
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     # What a token's coordinates are computed from must not be computed again for every pair.
     tile, values, log_w = jax.lax.optimization_barrier((tile, values, log_w))
-    if not isinstance(reduction, Exponential) or pairs.logit(jnp.arange(1), jnp.arange(1), n, m) is not None:
-        return dense_sums(score, tile, values, log_w, pairs, reduction, BROADCAST)
+    biased = pairs.logit(jnp.arange(1), jnp.arange(1), n, m) is not None
+    if not isinstance(reduction, Exponential) or selection is not None or biased:
+        return dense_sums(score, tile, values, log_w, pairs, reduction, selection, BROADCAST)
     logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, BROADCAST)
     top = jax.lax.stop_gradient(score.bound(tile))
     if log_w is not None:
@@ -56,5 +61,5 @@ def broadcast_sums(
     return jax.lax.cond(
         jnp.all(sums[1] > enough),
         lambda: reduction.finish(top, sums),
-        lambda: dense_sums(score, tile, values, log_w, pairs, reduction, BROADCAST),
+        lambda: dense_sums(score, tile, values, log_w, pairs, reduction, None, BROADCAST),
     )

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
+from ..spaces import Numbers, is_concrete
 
 
 class AbstractPairs(eqx.Module):
@@ -73,9 +74,10 @@ class Full(AbstractPairs):
 class Causal(AbstractPairs):
     r"""Query at position $p$ sees keys $j \le p$ (`strict`: $j < p$), with an ALiBi slope $\lambda$ per token.
 
-    - Softmax-like maps (`normalized=False`): $-\lambda (p - j)$ is added to the logit.
-    - `normalized=True`: $e^{-\lambda (p - j)}$ multiplies outside, and these weights (with the tokens' own) sum to one
-      in each row, while the content stays unnormalised.
+    - By default $-\lambda (p - j)$ is added to the logit, inside. With `outside=True`, $e^{-\lambda (p - j)}$
+      multiplies outside.
+    - `normalized=True`: outside, and these weights (with the tokens' own) sum to one in each row, while the content
+      stays unnormalised.
 
     Query `i` of `n` stands at position `i + m - n` (the queries are the last tokens) unless `at` gives positions.
     """
@@ -84,30 +86,41 @@ class Causal(AbstractPairs):
     slope: Float[Array, ""] | None
     normalized: bool = eqx.field(static=True)
     at: Int[Array, " n"] | None
+    outside: bool = eqx.field(static=True)
 
     def __init__(
         self,
         strict: bool = False,
         slope: ArrayLike | None = None,
         normalized: bool = False,
-        at: ArrayLike | None = None,
+        at: Numbers | None = None,
+        outside: bool | None = None,
     ):
         self.strict = strict
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
         self.normalized = normalized
         self.at = None if at is None else jnp.asarray(at)
+        self.outside = normalized if outside is None else outside
+        if self.slope is not None and self.slope.ndim != 0:
+            raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")
+        if self.slope is not None and is_concrete(self.slope) and not 0 <= self.slope < jnp.inf:
+            raise InputError(f"slope = {float(self.slope):g} must be finite and not negative.")
+        if self.at is not None and (self.at.ndim != 1 or not jnp.issubdtype(self.at.dtype, jnp.integer)):
+            raise InputError(f"at has shape {self.at.shape} and dtype {self.at.dtype}; give one integer per query.")
 
     def _lag(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Int[Array, "a b"]:
+        if self.at is not None and self.at.shape != (n,):
+            raise InputError(f"at gives {self.at.shape[0]} positions for {n} queries; give one per query.")
         position = i + (m - n) if self.at is None else self.at[i]
         return position[:, None] - j[None, :]
 
     def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
-        return None if self.normalized else self._alibi(i, j, n, m)
+        return None if self.outside else self._alibi(i, j, n, m)
 
     def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"]:
         lag = self._lag(i, j, n, m)
         seen = lag > 0 if self.strict else lag >= 0
-        alibi = self._alibi(i, j, n, m) if self.normalized else None
+        alibi = self._alibi(i, j, n, m) if self.outside else None
         return jnp.where(seen, 0.0 if alibi is None else alibi, -jnp.inf)
 
     def _alibi(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
@@ -130,7 +143,7 @@ class Transposed(AbstractPairs):
         if self.pairs.normalized:
             raise InputError(
                 "positional weights normalised per query have no transpose of their own; "
-                "transpose Causal(..., normalized=False) and put minus the rows' log mass into log_w."
+                "transpose Causal(..., outside=True) and put minus the rows' log mass into log_w."
             )
         return False
 

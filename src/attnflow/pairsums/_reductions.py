@@ -2,13 +2,12 @@ r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) 
 
 A reduction works tile by tile, relative to a row's `top`, so that an engine may cut the keys as it likes: `top` of a
 tile ($-\infty$ for a row without keys), `weights` of a tile given a top, `rescale`, the factor from an old top to a
-new one, and `finish`. `Hardmax` cannot rescale a set of ties: it asks for two passes, the first for the top alone.
+new one, and `finish`. `Hardmax` is a selection of keys before an exponential reduction.
 A row without keys ends as `(0, -inf)` with a zero gradient: every division and logarithm is guarded before it is taken.
 """
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -22,8 +21,6 @@ Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times val
 
 class AbstractReduction(eqx.Module):
     """The contract of a reduction; see the module's docstring."""
-
-    two_passes: ClassVar[bool]
 
     @abc.abstractmethod
     def top(self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, " n"]: ...
@@ -50,8 +47,6 @@ class AbstractReduction(eqx.Module):
 class Exponential(AbstractReduction):
     r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
 
-    two_passes: ClassVar[bool] = False
-
     def top(self, logits, log_w):
         return _row_max(logits if log_w is None else logits + log_w)
 
@@ -72,7 +67,6 @@ class Exponential(AbstractReduction):
 class Pointwise(AbstractReduction):
     r"""Any function $\phi$ of the score: `(sum, log of the outside mass)`."""
 
-    two_passes: ClassVar[bool] = False
     phi: Callable[[Array], Array]
 
     def __init__(self, phi: Callable[[Array], Array]):
@@ -101,44 +95,42 @@ class Pointwise(AbstractReduction):
         return num * jnp.broadcast_to(jnp.exp(log_c), log_z.shape)[:, None], log_z + log_c
 
 
-class Hardmax(AbstractReduction):
+class Hardmax(eqx.Module):
     """The best keys alone: `(weighted mean of the tied keys, log tied mass)`.
 
-    Keys tie when their score is within `tol`, an absolute number, of the row's best among the keys with weight.
+    Keys tie when their score is within `tol`, an absolute number, of the row's best among the keys with weight. Knowing
+    the best, this is the exponential reduction of scores that are 0 for the tied keys and minus infinity for others; so
+    an engine takes a first pass for `best`, replaces the scores by `ties`, and goes on as for `Exponential`.
     """
 
-    two_passes: ClassVar[bool] = True
     tol: Float[Array, ""]
 
     def __init__(self, tol: ArrayLike = 0.0):
         self.tol = jnp.asarray(tol)
 
-    def top(self, logits, log_w):
+    def best(self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, " n"]:
         return _row_max(logits if log_w is None else jnp.where(log_w > -jnp.inf, logits, -jnp.inf))
 
-    def weights(self, logits, log_w, top):
-        tied = logits >= (top - self.tol.astype(top.dtype))[:, None]
-        e = jnp.where(tied, 1 if log_w is None else jnp.exp(log_w), 0).astype(logits.dtype)
-        return e, e
-
-    def rescale(self, old, new):
-        return jnp.ones_like(new)  # the second pass knows the top of all keys
-
-    def finish(self, top, sums):
-        return _mean(jnp.zeros_like(top), sums)
-
-    def scaled(self, num, log_z, log_c):
-        return num, log_z + log_c
+    def ties(self, logits: Float[Array, "n m"], best: Float[Array, " n"]) -> Float[Array, "n m"]:
+        tied = logits >= (best - self.tol.astype(best.dtype))[:, None]
+        return jnp.where(tied, 0, -jnp.inf).astype(logits.dtype)
 
 
-def as_reduction(reduce: str | AbstractReduction | Callable[[Array], Array]) -> AbstractReduction:
-    """`"exp"`, `"softmax"` (the same sums: they differ in what the caller does with `log_z`), or a function."""
+def as_reduction(
+    reduce: str | AbstractReduction | Hardmax | Callable[[Array], Array],
+) -> tuple[AbstractReduction, Hardmax | None]:
+    """`"exp"`, `"softmax"` (the same sums: they differ in what the caller does with `log_z`), or a function.
+
+    With it comes the selection of keys that precedes it, if there is one.
+    """
+    if isinstance(reduce, Hardmax):
+        return Exponential(), reduce
     if isinstance(reduce, AbstractReduction):
-        return reduce
+        return reduce, None
     if isinstance(reduce, str) and reduce in ("exp", "softmax"):
-        return Exponential()
+        return Exponential(), None
     if callable(reduce):
-        return Pointwise(reduce)
+        return Pointwise(reduce), None
     raise InputError(f"reduce = {reduce!r} is unknown; give 'softmax', 'exp', Hardmax(tol) or a function of the score.")
 
 

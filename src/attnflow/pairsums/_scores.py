@@ -15,6 +15,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from ..errors import InputError
 from ._algebra import MATMUL, Algebra
 
 
@@ -49,6 +50,12 @@ class AbstractScore(eqx.Module):
     @abc.abstractmethod
     def bound(self, tile: Projected) -> Float[Array, " n"]:
         """An upper bound of each query's scores, cheaper than the scores."""
+
+
+def check_width(name: str, matrix: Float[Array, "p e"], d: int) -> None:
+    """Refuse a matrix that cannot be applied to tokens of dimension `d`."""
+    if matrix.shape[1] != d:
+        raise InputError(f"{name} is a {matrix.shape[0]}-by-{matrix.shape[1]} matrix, for tokens of dimension {d}.")
 
 
 def inner_logits(tile: Projected, algebra: Algebra) -> Float[Array, "n m"]:
@@ -94,10 +101,14 @@ class Inner(AbstractScore):
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
         queries, keys = x, y
         if self.B is not None:
+            check_width("B", self.B.T, x.shape[1])
+            check_width("B", self.B, y.shape[1])
             queries = queries @ self.B.astype(x.dtype)
         if self.Q is not None:
+            check_width("Q", self.Q, x.shape[1])
             queries = queries @ self.Q.astype(x.dtype).T
         if self.K is not None:
+            check_width("K", self.K, y.shape[1])
             keys = keys @ self.K.astype(y.dtype).T
         return Projected(self.beta.astype(x.dtype) * queries, keys)
 
@@ -141,6 +152,9 @@ class SquaredDistance(AbstractScore):
         self.by_difference = by_difference
 
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
+        for name, matrix, cloud in (("Q", self.Q, x), ("K", self.K, y)):
+            if matrix is not None:
+                check_width(name, matrix, cloud.shape[1])
         u = x if self.Q is None else x @ self.Q.astype(x.dtype).T
         v = y if self.K is None else y @ self.K.astype(y.dtype).T
         g = self.g.astype(x.dtype)
@@ -160,8 +174,7 @@ class SquaredDistance(AbstractScore):
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         if not self.by_difference:
             return inner_logits(tile, algebra)
-        squares = [(tile.queries[:, c][:, None] - tile.keys[:, c][None, :]) ** 2 for c in range(tile.keys.shape[1])]
-        return -self.g.astype(tile.keys.dtype) * sum(squares[1:], start=squares[0])
+        return -self.g.astype(tile.keys.dtype) * algebra.squared_distance(tile.queries, tile.keys)
 
     def bound(self, tile: Projected) -> Float[Array, " n"]:
         return jnp.zeros_like(tile.queries[:, 0])

@@ -119,21 +119,37 @@ def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
 def _gif(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
     shots = [Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB") for _ in pictures]
     palette = _common_palette(shots)
-    first, *others = (shot.quantize(palette=palette, dither=Image.Dither.NONE) for shot in shots)
+    first, *others = (_reduced(shot, palette) for shot in shots)
     data = io.BytesIO()
     first.save(data, "GIF", save_all=True, append_images=others, duration=round(1000 / fps), loop=0)
     return data.getvalue()
 
 
+def _certain() -> np.ndarray:
+    """Colours that a film must have: white, and the tokens' own, whose few pixels would not win them."""
+    token = np.array([to_rgba(TOKEN["color"])])
+    return np.rint(255 * np.concatenate([[[1, 1, 1, 1]], token, pale(token)])[:, :3]).astype(np.uint8)
+
+
 def _common_palette(shots: list[Image.Image]) -> Image.Image:
-    """256 colours for the whole film, white and the tokens' own among them: their few pixels would not win them."""
+    """256 colours for the whole film, the last of them certain."""
     width, height = shots[0].size
     sample = Image.new("RGB", (width, 3 * height))
     for row, shot in enumerate((shots[0], shots[len(shots) // 2], shots[-1])):
         sample.paste(shot, (0, row * height))
-    palette = sample.quantize(253)
-    token = np.array([to_rgba(TOKEN["color"])])
-    certain = np.concatenate([[[1, 1, 1, 1]], token, pale(token)])[:, :3]
-    found = (palette.getpalette() or [])[: 3 * 253]
-    palette.putpalette([*found, *[0] * (3 * 253 - len(found)), *np.rint(255 * certain).astype(int).ravel().tolist()])
+    certain = _certain()
+    room = 256 - len(certain)
+    palette = sample.quantize(room)
+    found = (palette.getpalette() or [])[: 3 * room]
+    palette.putpalette([*found, *[0] * (3 * room - len(found)), *certain.ravel().tolist()])
     return palette
+
+
+def _reduced(shot: Image.Image, palette: Image.Image) -> Image.Image:
+    """The picture in the palette's colours; Pillow finds the nearest coarsely, and white would become light grey."""
+    reduced = shot.quantize(palette=palette, dither=Image.Dither.NONE)
+    places = np.array(reduced)
+    places[np.asarray(shot).min(axis=-1) == 255] = 256 - len(_certain())  # white is the first that is certain
+    exact = Image.fromarray(places)
+    exact.putpalette(palette.getpalette() or [])
+    return exact

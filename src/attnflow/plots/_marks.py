@@ -13,6 +13,7 @@ from ._data import Frames
 from ._style import PALETTE, TIME
 
 TOKEN: dict[str, Any] = {"color": PALETTE["vermillion"], "edgecolor": "white", "label": "tokens"}
+SHADES = TIME(np.linspace(0, 1, 64))
 START: dict[str, Any] = {"s": 5, "color": "#8A949E", "linewidth": 0, "label": "start"}
 
 
@@ -28,19 +29,20 @@ def segments(paths: np.ndarray) -> np.ndarray:
 
 
 def shades(frames: Frames, at: int) -> np.ndarray:
-    """A colour for each of `segments(frames.xs[: at + 1])`, one of 64 by the time in its middle."""
+    """For each of `segments(frames.xs[: at + 1])` the row of `SHADES` for the time in its middle."""
     middles = (frames.ts[:at] + frames.ts[1 : at + 1]) / 2
-    return np.tile(TIME(np.round(_norm(frames)(middles) * 63) / 63), (frames.n, 1))
+    return np.tile(np.rint(_norm(frames)(middles) * (len(SHADES) - 1)).astype(int), frames.n)
 
 
-def strokes(pieces: np.ndarray, colours: np.ndarray, **options: Any) -> PathCollection:
-    """Line pieces `(k, 2, 2)` with a colour each; all pieces of one colour are one path, which draws much faster."""
-    shown, which = np.unique(colours, axis=0, return_inverse=True)
+def strokes(pieces: np.ndarray, which: np.ndarray, colours: np.ndarray = SHADES, **options: Any) -> PathCollection:
+    """Line pieces `(k, 2, 2)`, each in the colour of row `which`; those of one colour are one path: that draws fast."""
+    order = np.argsort(which, kind="stable")
+    shown, starts = np.unique(which[order], return_index=True)
     paths = []
-    for c in range(len(shown)):
-        ends = pieces[which.ravel() == c].reshape(-1, 2)
+    for group in np.split(order, starts[1:]):
+        ends = pieces[group].reshape(-1, 2)
         paths.append(Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(ends) // 2)))
-    return PathCollection(paths, facecolors="none", edgecolors=shown, **options)
+    return PathCollection(paths if len(shown) else [], facecolors="none", edgecolors=colours[shown], **options)
 
 
 def time_bar(ax: Axes, frames: Frames, pad: float = 0.04) -> None:

@@ -8,7 +8,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from ..errors import InputError
 from ._data import Camera, Frames
-from ._marks import START, TOKEN, limits, segments, shades, time_bar, trail_width
+from ._marks import SHADES, START, TOKEN, limits, segments, shades, time_bar, trail_width
 
 
 class Space:
@@ -75,7 +75,7 @@ def _room(ax: Any, frames: Frames, paths: np.ndarray, trails: bool, camera: Came
 def _draw(ax: Any, frames: Frames, paths: np.ndarray, at: int, trails: bool) -> None:
     if trails and at > 0:
         pieces = list(segments(paths[: at + 1]))
-        lines = Line3DCollection(pieces, colors=shades(frames, at), lw=trail_width(frames.n), zorder=2)
+        lines = Line3DCollection(pieces, colors=SHADES[shades(frames, at)], lw=trail_width(frames.n), zorder=2)
         ax.add_collection3d(lines, autolim=False)
         ax.scatter(*paths[0].T, depthshade=True, zorder=2, **START)
     ax.scatter(*paths[at].T, s=frames.sizes, linewidth=frames.edges, depthshade=True, zorder=3, **TOKEN)

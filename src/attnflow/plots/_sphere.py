@@ -14,7 +14,7 @@ from matplotlib.patches import Circle
 
 from ..errors import InputError
 from ._data import Camera, Frames
-from ._marks import START, TOKEN, pale, segments, shades, strokes, time_bar, trail_width
+from ._marks import SHADES, START, TOKEN, pale, segments, shades, strokes, time_bar, trail_width
 from ._style import INK
 
 
@@ -41,7 +41,7 @@ class Sphere:
         frames = self.frames
         if self.trails and at > 0:
             pieces = segments(frames.xs[: at + 1]) @ self.eye.T
-            _by_depth(ax, pieces, shades(frames, at), trail_width(frames.n))
+            _by_depth(ax, pieces, shades(frames, at), SHADES, trail_width(frames.n))
             _scatter(ax, frames.xs[0] @ self.eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
         _scatter(ax, frames.xs[at] @ self.eye.T, frames.sizes, frames.edges, 3, TOKEN)
         ax.set_title(frames.caption(at, " on the sphere"))
@@ -81,7 +81,7 @@ def _globe(ax: Axes, eye: np.ndarray) -> None:
     meridians = [np.stack([np.cos(t) * np.cos(p), np.cos(t) * np.sin(p), np.sin(t)], 1) for p in turns]
     parallels = [np.stack([np.cos(h) * np.cos(t), np.cos(h) * np.sin(t), np.sin(h) + 0 * t], 1) for h in heights]
     lines = segments(np.stack([*meridians, *parallels], axis=1)) @ eye.T
-    _by_depth(ax, lines, np.tile([0.62, 0.66, 0.70, 0.55], (len(lines), 1)), 0.5, above=1.4)
+    _by_depth(ax, lines, np.zeros(len(lines), int), np.array([[0.62, 0.66, 0.70, 0.55]]), 0.5, above=1.4)
 
 
 def _triad(ax: Axes, eye: np.ndarray) -> None:
@@ -95,11 +95,14 @@ def _triad(ax: Axes, eye: np.ndarray) -> None:
         ax.text(label[0], label[1], f"$x_{k + 1}$", fontsize=8.5, ha="center", va="center")
 
 
-def _by_depth(ax: Axes, pieces: np.ndarray, colours: np.ndarray, width: float, above: float = 2.0) -> None:
-    """Line pieces (right, up, depth): those in front above the ball, those behind pale."""
+def _by_depth(
+    ax: Axes, pieces: np.ndarray, which: np.ndarray, colours: np.ndarray, width: float, above: float = 2.0
+) -> None:
+    """Line pieces (right, up, depth), each in a row of the colours: in front above the ball, behind pale."""
     front = pieces[:, :, 2].mean(axis=1) >= 0
-    for chosen, shade, zorder in ((~front, pale(colours), 1.3), (front, colours, above)):
-        lines = strokes(pieces[chosen, :, :2], shade[chosen], linewidths=width, zorder=zorder, capstyle="round")
+    for chosen, colour, zorder in ((~front, pale(colours), 1.3), (front, colours, above)):
+        some = pieces[chosen, :, :2], which[chosen], colour
+        lines = strokes(*some, linewidths=width, zorder=zorder, capstyle="round")
         ax.add_collection(lines, autolim=False)
 
 

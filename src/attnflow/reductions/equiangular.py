@@ -29,11 +29,11 @@ def equiangular_rate(g: ArrayLike, *, n: ArrayLike, beta: ArrayLike, kind: Clock
     r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
     g = jnp.asarray(g, jnp.result_type(float))
     n, beta = jnp.asarray(n, g.dtype), jnp.asarray(beta, g.dtype)
+    polynomial = 2 * (1 - g) * ((n - 1) * g + 1)
+    if kind == "USA":
+        return polynomial / n * jnp.exp(beta * g)
     e = jnp.exp(beta * (g - 1))
-    common = 2 * e * (1 - g) * ((n - 1) * g + 1)
-    if kind == "SA":
-        return common / (1 + (n - 1) * e)
-    return common / n * (jnp.exp(beta) if kind == "USA" else 1)
+    return polynomial * e / (1 + (n - 1) * e if kind == "SA" else n)
 
 
 def equiangular_flow(
@@ -101,5 +101,5 @@ def _check(n: int, beta: Numbers, kind: str) -> None:
         raise InputError(f"n = {n}: equiangular tokens come in twos or more.")
     if kind not in CLOCKS:
         raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
-    if is_concrete(beta) and np.any(np.asarray(beta) < 0):
-        raise InputError(f"beta = {beta} is negative; take beta >= 0.")
+    if is_concrete(beta) and not np.all(np.isfinite(np.asarray(beta)) & (np.asarray(beta) >= 0)):
+        raise InputError(f"beta = {beta} must be finite and not negative.")

@@ -1,6 +1,7 @@
 """The whole page."""
 
 import base64
+import shlex
 import time
 from collections import Counter
 from importlib import resources
@@ -140,7 +141,8 @@ def _computation(root: Path, record: dict[str, Any]) -> str:
         rows += "<tr>" + "".join(f"<td>{'' if v is None else number(v)}</td>" for v in values)
         rows += f"<td class=num>{cell['seconds']:.2f}</td></tr>"
     versions = ", ".join(f"{e(name)} {e(v)}" for name, v in record["versions"].items())
-    command = f"attnflow reproduce {record['id']} --scale {record['scale']} --seed {record['seed']} --out {root.name}"
+    folder = shlex.quote(str(root))  # as it was given
+    command = f"attnflow reproduce {record['id']} --scale {record['scale']} --seed {record['seed']} --out {folder}"
     bibtex = "\n\n".join(r.bibtex for r in references(record["paper"]))
     cite = f"<details><summary>BibTeX</summary><pre>{e(bibtex)}</pre></details>" if bibtex else ""
     trace = record["crash"] and record["crash"]["traceback"]

@@ -35,8 +35,8 @@ def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
         raise InputError(f"tokens have shape {x.shape}; give one cloud (n, d), tokens as rows (batches by jax.vmap).")
     if jnp.issubdtype(x.dtype, jnp.integer):
         x = x.astype(jnp.result_type(float))
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        raise InputError(f"tokens have dtype {x.dtype}; give real numbers.")
+    if x.dtype not in (jnp.float32, jnp.float64):
+        raise InputError(f"tokens have dtype {x.dtype}; give real numbers, float32 or float64.")
     if not is_concrete(x):
         return space.nearest(x)
     finite = np.isfinite(np.asarray(x)).all(axis=-1)
@@ -51,7 +51,11 @@ def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
     """Weights as a probability vector: a sum off by at most 1e-3 is mended with a message, more is refused."""
     if w is None:
         return None
-    w = jnp.asarray(w, jnp.result_type(float)) if not isinstance(w, jax.Array) else w
+    if not isinstance(w, jax.Array) or not jnp.issubdtype(w.dtype, jnp.floating):
+        try:
+            w = jnp.asarray(w, jnp.result_type(float))
+        except (TypeError, ValueError):
+            raise InputError(f"the weights are not an array of numbers; give one per token, shape ({n},).") from None
     if w.shape != (n,):
         raise InputError(f"weights have shape {w.shape}; give one per token, shape ({n},).")
     if not is_concrete(w):

@@ -17,6 +17,7 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 
@@ -43,3 +44,9 @@ class AbstractSpace(eqx.Module):
     def retract(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         """Where the step `v` from `x` lands."""
         return self.nearest(x + v)
+
+
+def safe_norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+    """`|x|` with the gradient zero at the origin, where it has none."""
+    square = jnp.sum(x * x, axis=-1)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)

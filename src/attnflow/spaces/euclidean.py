@@ -3,12 +3,11 @@ r"""The whole space $\mathbb R^d$ and laws of tokens in it."""
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..registry import Entry
-from ._space import AbstractSpace
+from ._space import AbstractSpace, safe_norm
 
 
 class Euclidean(AbstractSpace):
@@ -23,7 +22,7 @@ class Euclidean(AbstractSpace):
         return y
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
-        return jnp.linalg.norm(x - y, axis=-1)
+        return safe_norm(x - y)
 
     def sample(self, *, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
         return gaussian(n=n, d=d, key=key)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..registry import Entry
-from ._space import AbstractSpace
+from ._space import AbstractSpace, safe_norm
 
 
 class Sphere(AbstractSpace):
@@ -27,7 +27,7 @@ class Sphere(AbstractSpace):
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
         # The angle as 2 atan2(|x-y|, |x+y|): accurate for close and for antipodal points, where arccos is not.
-        return 2 * jnp.arctan2(_norm(x - y), _norm(x + y))
+        return 2 * jnp.arctan2(safe_norm(x - y), safe_norm(x + y))
 
     def sample(self, *, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
         return uniform(n=n, d=d, key=key)
@@ -74,11 +74,6 @@ def _shape(n: int, d: int) -> tuple[int, int]:
     if n < 1 or d < 1:
         raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
     return n, d
-
-
-def _norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
-    square = jnp.sum(x * x, axis=-1)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
 
 
 UNIFORM = Entry("law", "uniform", uniform, "independent tokens, uniform on the sphere", spaces=("sphere",))

@@ -1,0 +1,192 @@
+"""Is this installation sound? Versions, devices, precision, every pair-sum engine against NumPy, extras, cache.
+
+Nothing here raises: what goes wrong in a check is the finding of that check. JAX's global settings are left alone.
+"""
+
+import importlib.metadata as metadata
+import math
+import os
+import platform
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .files import cache_folder
+
+Status = Literal["ok", "warning", "fails", "info"]
+
+BAD_JAX = "0.10.2"
+WHY_BAD = (
+    f"jax {BAD_JAX} computes wrong numbers on the CPU (a vmapped matrix-vector product followed by a sum, "
+    "jax-ml/jax issue 39103); install another: pip install 'jax!=0.10.2' 'jaxlib!=0.10.2'"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding: what was looked at, how it is, what was found, and the number that was measured."""
+
+    section: str
+    name: str
+    status: Status
+    found: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings; `ok` if none of them fails."""
+
+    checks: tuple[Check, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return not any(check.status == "fails" for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ok": self.ok, "seconds": round(self.seconds, 3), "checks": [asdict(c) for c in self.checks]}
+
+
+def diagnose() -> Diagnosis:
+    """Look at everything; takes a few seconds."""
+    start = time.perf_counter()
+    sections = (_versions, _machine, _precision, _kernels, _extras, _folders)
+    checks = tuple(check for section in sections for check in _guarded(section))
+    return Diagnosis(checks, time.perf_counter() - start)
+
+
+def _guarded(section: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    name = section.__name__.strip("_")
+    try:
+        yield from section()
+    except Exception as error:
+        yield Check(name, name, "fails", " ".join(f"{type(error).__name__}: {error}".split()))
+
+
+def _versions() -> Iterator[Check]:
+    from packaging.requirements import Requirement
+
+    yield Check("versions", "python", "ok", platform.python_version())
+    yield Check("versions", "attnflow", "ok", metadata.version("attnflow"))
+    for text in metadata.requires("attnflow") or []:
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        found = _version(requirement.name)
+        if requirement.name in ("jax", "jaxlib") and found == BAD_JAX:
+            yield Check("versions", requirement.name, "fails", f"{found}: {WHY_BAD}")
+        elif found is None:
+            yield Check("versions", requirement.name, "fails", f"not installed; pip install '{text}'")
+        elif not requirement.specifier.contains(found, prereleases=True):
+            yield Check("versions", requirement.name, "fails", f"{found}, and {requirement.specifier} is needed")
+        else:
+            yield Check("versions", requirement.name, "ok", found)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _machine() -> Iterator[Check]:
+    import jax
+
+    devices = ", ".join(f"{d.platform}:{d.id} {d.device_kind}".strip() for d in jax.devices())
+    yield Check("machine", "devices", "ok", devices)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limits = [f"{name}={os.environ[name]}" for name in ("NPROC", "OMP_NUM_THREADS", "XLA_FLAGS") if name in os.environ]
+    told = f"{usable} of {os.cpu_count()} cores{''.join(f', {limit}' for limit in limits)}"
+    yield Check("machine", "threads", "info", told, float(usable))
+
+
+def _precision() -> Iterator[Check]:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    with jax.enable_x64(True):
+        n = 100_000
+        total = jax.jit(lambda k: jnp.sum(1 / k**2))(jnp.arange(1, n + 1, dtype=jnp.float64))
+        exact = math.fsum(1 / k**2 for k in range(1, n + 1))
+        error = abs(float(total) - exact) / exact
+        really = total.dtype == jnp.float64 and error < 1e-13
+        yield Check("precision", "float64 sum", "ok" if really else "fails", f"relative error {error:.1e}", error)
+        for dtype, rows, tolerance in (("float32", 32_769, 1e-3), ("float64", 32_768, 1e-11)):
+            rng = np.random.default_rng(0)
+            x, B = rng.normal(size=(rows, 3)).astype(dtype), rng.normal(size=(3, 3)).astype(dtype)
+            found = jax.jit(jax.vmap(lambda row, B=B: jnp.sum((B @ row) ** 2)))(x)
+            expected = ((x @ B.T) ** 2).sum(axis=1)
+            error = float(np.max(np.abs(np.asarray(found) - expected) / expected))
+            right = error < tolerance
+            told = f"relative error {error:.1e}" + ("" if right else f"; {WHY_BAD}")
+            yield Check("precision", f"jax issue 39103, {dtype}", "ok" if right else "fails", told, error)
+
+
+def _kernels() -> Iterator[Check]:
+    """Softmax sums with weights, one of them zero, in sizes that fill no tile."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    from .pairsums import Inner, pair_sums
+    from .pairsums._api import ENGINES
+
+    rng = np.random.default_rng(1)
+    x, y, values, w = rng.normal(size=(601, 3)), rng.normal(size=(1103, 3)), rng.normal(size=(1103, 2)), np.ones(1103)
+    w[7] = 0
+    with np.errstate(divide="ignore"):
+        log_w = np.log(w / w.sum())
+    scores = 2.0 * x @ y.T + log_w
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    mean, log_z = e @ values / e.sum(axis=1, keepdims=True), np.log(e.sum(axis=1)) + scores.max(axis=1)
+    for name in ENGINES:
+        for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-4)):
+            with jax.enable_x64(dtype == "float64"):
+                arrays = [jnp.asarray(a, dtype) for a in (x, y, values, log_w)]
+                found = jax.jit(
+                    lambda x, y, v, log_w, name=name: pair_sums(
+                        Inner(jnp.asarray(2.0, x.dtype)), x, y, v, log_w=log_w, kernel=name
+                    )
+                )(*arrays)
+                error = max(float(np.max(np.abs(np.asarray(f) - r))) for f, r in zip(found, (mean, log_z), strict=True))
+            right = error < tolerance and found[0].dtype == dtype
+            yield Check("kernels", f"{name}, {dtype}", "ok" if right else "fails", f"error {error:.1e}", error)
+
+
+def _extras() -> Iterator[Check]:
+    """What was asked for at installation time or not; nothing here can fail."""
+    groups: dict[str, list[str]] = {}
+    for text in metadata.requires("attnflow") or []:
+        extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", text)
+        if extra:
+            groups.setdefault(extra.group(1), []).append(re.split(r"[^\w.-]", text, maxsplit=1)[0])
+    for extra, packages in groups.items():
+        missing = [p for p in packages if _version(p) is None]
+        told = "installed" if not missing else f"without {', '.join(missing)}: pip install 'attnflow[{extra}]'"
+        yield Check("extras", extra, "ok" if not missing else "info", told)
+    ffmpeg = shutil.which("ffmpeg")
+    yield Check("extras", "ffmpeg", "ok" if ffmpeg else "info", ffmpeg or "not found: films are GIFs, not MP4s")
+
+
+def _folders() -> Iterator[Check]:
+    folder = cache_folder()
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"attnflow")
+        yield Check("folders", "cache", "ok", f"{folder} is writable")
+    except OSError as error:
+        told = f"{folder} is not writable ({error.strerror}); name another with ATTNFLOW_CACHE"
+        yield Check("folders", "cache", "fails", told)
+    finally:
+        for path in made:  # nothing is left behind
+            if path.is_dir():
+                path.rmdir()

@@ -1,0 +1,132 @@
+"""The doctor finds a sound installation sound and a broken one broken; it never crashes, and leaves nothing behind."""
+
+import importlib.metadata
+import json
+
+import jax
+import pytest
+
+from attnflow import doctor
+from attnflow.cli import main
+from attnflow.pairsums import _api
+
+
+@pytest.fixture(scope="module")
+def diagnosis():
+    return doctor.diagnose()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Only the sections named; the others were looked at once."""
+
+    def only(*names):
+        for name in {"_versions", "_machine", "_precision", "_kernels", "_extras", "_folders"} - set(names):
+            monkeypatch.setattr(doctor, name, lambda: iter(()))
+
+    return only
+
+
+def call(capsys, *args):
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main(["doctor", *args])
+    captured = capsys.readouterr()
+    return left.value.code or 0, captured.out, captured.err
+
+
+def test_this_installation_is_sound(diagnosis):
+    assert diagnosis.ok, [check for check in diagnosis.checks if check.status == "fails"]
+    found = {(check.section, check.name): check for check in diagnosis.checks}
+    assert found["versions", "jax"].found == jax.__version__
+    assert found["machine", "devices"].found.startswith(jax.devices()[0].platform)
+    assert found["precision", "float64 sum"].value < 1e-13
+    for engine in _api.ENGINES:
+        assert found["kernels", f"{engine}, float64"].value < 1e-13
+        assert 0 < found["kernels", f"{engine}, float32"].value < 1e-4
+    assert ("extras", "dev") in found and ("extras", "ffmpeg") in found
+
+
+def test_settings_are_left_alone(diagnosis):
+    assert jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_one_screen(capsys, diagnosis, monkeypatch):
+    monkeypatch.setattr(doctor, "diagnose", lambda: diagnosis)
+    code, out, err = call(capsys)
+    assert code == 0 and err == ""
+    assert len(out.splitlines()) < 40 and "All is well." in out and "blocked, float64" in out
+
+
+def test_json(capsys, diagnosis, monkeypatch):
+    monkeypatch.setattr(doctor, "diagnose", lambda: diagnosis)
+    code, out, err = call(capsys, "--json")
+    told = json.loads(out)
+    assert code == 0 and told["ok"] is True and err == ""
+    assert {"section", "name", "status", "found", "value"} == set(told["checks"][0])
+    assert len(told["checks"]) == len(diagnosis.checks)
+
+
+def test_help_has_an_example(capsys):
+    code, out, _ = call(capsys, "--help")
+    assert code == 0 and "Example" in out
+
+
+def test_the_bad_jax_is_told_loudly(capsys, quick, monkeypatch):
+    version = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda p: "0.10.2" if p == "jax" else version(p))
+    quick("_versions")
+    code, out, _ = call(capsys)
+    told = " ".join(out.split())
+    assert code == 1 and "jax 0.10.2 computes wrong numbers" in told and "Not well: jax" in told
+
+
+def test_missing_and_old_packages_are_told(capsys, quick, monkeypatch):
+    version = importlib.metadata.version
+
+    def found(package):
+        if package == "optax":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return "0.1" if package == "rich" else version(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", found)
+    quick("_versions")
+    code, out, _ = call(capsys, "--json")
+    bad = {c["name"]: c["found"] for c in json.loads(out)["checks"] if c["status"] == "fails"}
+    assert code == 1 and set(bad) == {"optax", "rich"}
+    assert bad["optax"] == "not installed; pip install 'optax>=0.2'" and "is needed" in bad["rich"]
+
+
+def test_a_wrong_engine_is_found(capsys, quick, monkeypatch):
+    right = _api.ENGINES["dense"]
+
+    def wrong(*args):
+        num, log_z = right(*args)
+        return num.at[-1].multiply(1 + 1e-9), log_z
+
+    monkeypatch.setattr(_api, "ENGINES", {"dense": wrong})
+    quick("_kernels")
+    code, out, _ = call(capsys, "--json")
+    checks = {c["name"]: c["status"] for c in json.loads(out)["checks"]}
+    assert code == 1 and checks["dense, float64"] == "fails"
+
+
+def test_a_check_that_crashes_is_a_finding(capsys, quick, monkeypatch):
+    def broken(*args):
+        raise RuntimeError("no such\ninstruction")
+
+    monkeypatch.setattr(_api, "ENGINES", {"dense": broken})
+    quick("_kernels")
+    code, out, err = call(capsys)
+    assert code == 1 and "RuntimeError: no such instruction" in out and "Traceback" not in err
+
+
+def test_the_cache_folder(capsys, quick, monkeypatch, tmp_path):
+    quick("_folders")
+    monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "a" / "b"))
+    assert call(capsys)[0] == 0 and not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "file" / "b"))
+    code, out, _ = call(capsys, "--json")
+    (check,) = json.loads(out)["checks"]
+    assert code == 1 and "is not writable" in check["found"] and "ATTNFLOW_CACHE" in check["found"]
