@@ -17,11 +17,18 @@ SOURCE = Path(af.__file__).parent
 MODULES = ["attnflow", *(m.name for m in pkgutil.walk_packages([str(SOURCE)], "attnflow.") if "__main__" not in m.name)]
 
 
-def stub_names():
-    """Names that the stub exports: `from .x import y as y`."""
-    tree = ast.parse((SOURCE / "__init__.pyi").read_text())
-    aliases = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    return [alias.asname for alias in aliases if alias.asname is not None]
+def stub():
+    """What the stub exports, by name: `from .x import y as y`, and `y = z` for another name of it."""
+    found = {}
+    for node in ast.parse((SOURCE / "__init__.pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            home = "attnflow" + (f".{node.module}" if node.module else "")
+            for alias in node.names:
+                assert alias.asname not in found
+                found[alias.asname] = (home, alias.name)
+        elif isinstance(node, ast.Assign):
+            found[node.targets[0].id] = found[node.value.id]
+    return {name: source for name, source in found.items() if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", af.__all__)
@@ -33,20 +40,16 @@ def test_every_public_name_resolves_and_is_documented(name):
 
 
 def test_the_stub_and_the_package_agree():
-    stub = stub_names()
-    assert sorted(stub) == sorted(af.__all__)
-    assert len(set(stub)) == len(stub) and len(set(af.__all__)) == len(af.__all__)
+    assert sorted(stub()) == sorted(af.__all__)
+    assert len(set(af.__all__)) == len(af.__all__)
 
 
 def test_the_stub_names_the_same_objects():
     """A type checker and Python see the same thing under a name."""
-    tree = ast.parse((SOURCE / "__init__.pyi").read_text())
-    for node in (n for n in tree.body if isinstance(n, ast.ImportFrom)):
-        home = importlib.import_module("attnflow" + (f".{node.module}" if node.module else ""))
-        for alias in node.names:
-            seen = getattr(home, alias.name, None)
-            seen = importlib.import_module(f"{home.__name__}.{alias.name}") if seen is None else seen
-            assert seen is getattr(af, alias.asname), alias.asname
+    for name, (home, original) in stub().items():
+        module = importlib.import_module(home)
+        seen = getattr(module, original, None) if home != "attnflow" else importlib.import_module(f"{home}.{original}")
+        assert seen is getattr(af, name), name
 
 
 def test_unknown_names_are_attribute_errors():

@@ -1,6 +1,7 @@
 """`simulate`: solvers against theory and SciPy, times, outcomes, programs, memory, restarts, transformations."""
 
 import dataclasses
+import inspect
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import attnflow as af
-from attnflow.errors import SolveError
+from attnflow.errors import InputError, SolveError
 from attnflow.flows import _compiled
 from attnflow.models import AbstractModel
 from witness import flow, velocity, weyl
@@ -419,6 +420,11 @@ def test_runs_pass_through_transformations():
     batch = jax.vmap(run)(jnp.array([1.0, 2.0]))
     assert batch.xs.shape == (2, 2, 6, 3) and "Run(" in repr(batch)
     np.testing.assert_allclose(jax.vmap(af.energy)(batch)[1], af.energy(one), rtol=1e-8)
+    for call in (lambda: batch.save("/nowhere/run.nc"), batch.to_xarray, lambda: batch.restart(t1=2.0)):
+        with pytest.raises(InputError, match=r"a batch of runs, of shape \(2,\); take one, .*\.$"):
+            call()
+    second = jax.tree.map(lambda a: a[1], batch)
+    np.testing.assert_allclose(second.restart(ts=[1.5, 2.0]).xs, one.restart(ts=[1.5, 2.0]).xs, rtol=0, atol=1e-8)
     leaves, structure = jax.tree.flatten(one)
     back = jax.tree.unflatten(structure, leaves)
     np.testing.assert_array_equal(back.xs, one.xs)
@@ -443,6 +449,22 @@ def test_single_precision_runs():
     assert run.provenance["options"]["rtol"] == 1e-5 and run.provenance["options"]["dtype"] == "float32"
     np.testing.assert_allclose(run.xs, flow(X, np.array([0.0, 0.5, 1.0]), W, 2.0)[1:], rtol=0, atol=1e-4)
     assert af.energy(run).dtype == jnp.float32
+
+
+def test_numpy_arrays_in_a_model():
+    """A user's own model may hold NumPy arrays; they are data, like ours."""
+    rates = [Rate(-1.0), Rate(-2.0)]
+    for k, model in enumerate(rates):
+        object.__setattr__(model, "rate", np.asarray(-1.0 - k))
+    runs = [af.simulate(model, ONE, t1=1.0, save=3) for model in rates]
+    np.testing.assert_allclose([run.xs[-1, 0, 0] for run in runs], np.exp([-1.0, -2.0]), rtol=1e-8)
+    assert runs[1].stats["compile_seconds"] == 0
+
+
+def test_a_map_is_no_model():
+    """Also without the type checks of this test suite."""
+    with pytest.raises(InputError, match=r"Softmax is no model; an attention map becomes one as SelfAttention\(map\)\.$"):
+        inspect.unwrap(af.simulate)(af.Softmax(beta=1.0), X, t1=1.0)
 
 
 def test_causal_pairs_in_a_model():

@@ -1,4 +1,4 @@
-"""Independent witnesses: the theory's formulas in plain NumPy and SciPy, written from the text and not from the library.
+"""Independent witnesses: the formulas of the theory in plain NumPy and SciPy, written from the text, not from the code.
 
 Nothing here imports attnflow; loops are loops, so that a reader can check them against the page.
 """

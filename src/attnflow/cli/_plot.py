@@ -7,7 +7,6 @@ import typer
 
 from ._files import refuse_to_overwrite
 
-
 AGAINST_TIME = ("energy", "order-parameter", "clusters")
 Picture = Literal[
     "tokens", "overview", "energy", "order-parameter", "clusters", "inner-products", "attention", "leaders"

@@ -57,4 +57,4 @@ def _closes_over_tracer(leaf: Any) -> bool:
 
 def _signature(tree: Any) -> Hashable:
     leaves, structure = jax.tree.flatten(tree)
-    return structure, tuple((jax.typeof(x), x.sharding) if eqx.is_array(x) else x for x in leaves)
+    return structure, tuple((jax.typeof(x), getattr(x, "sharding", None)) if eqx.is_array(x) else x for x in leaves)

@@ -1,8 +1,9 @@
 r"""One explicit step of fixed size for a whole batch of clouds.
 
-`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`. Stages are a loop
-and not written out, because the compiler would otherwise fold the arithmetic of a stage into the next stage's sums and
-repeat it for every pair of tokens; what a loop carries is computed once.
+`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`. A step takes and
+returns the raw state $x$ and its nearest point $y$ on the space, where the field is evaluated: the same arithmetic as
+in `simulate`. Both are carried, and the stages are a loop and not written out, because the compiler would otherwise
+fold the arithmetic of a token into the sums and repeat it for every pair; what a loop carries is computed once.
 """
 
 from collections.abc import Callable
@@ -15,35 +16,40 @@ from jaxtyping import Array
 from ..models import AbstractModel
 
 Every = Callable[[Callable[[Array], Array], Array], Array]
+State = tuple[Array, Array]
 
 
-def euler_retract(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
+def euler_retract(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
     """The authors' scheme: the unprojected force, then back to the space."""
-    return every(lambda y: model.space.retract(y, h * model.force(t, y, w, kernel=kernel)), x)
+    y = every(lambda z: model.space.retract(z, h * model.force(t, z, w, kernel=kernel)), state[1])
+    return y, y
 
 
-def euler(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
-    return every(lambda y: model.space.retract(y, h * _velocity(model, t, y, w, kernel)), x)
+def euler(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
+    x, y = state
+    x = x + h * every(lambda z: _velocity(model, t, z, w, kernel), y)
+    return x, every(model.space.nearest, x)
 
 
-def rk4(every: Every, model: AbstractModel, t: Any, h: Any, x: Array, w: Any, kernel: str) -> Array:
-    """The classical method; each stage is evaluated on the space."""
-    dtype = x.dtype
+def rk4(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
+    """The classical method."""
+    x, y = state
     here, weight, ahead = (
-        jnp.asarray(c, dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
+        jnp.asarray(c, x.dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
     )
 
-    def stage(k: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        y, total = carry
-        v = every(lambda z: _velocity(model, t + here[k] * h, z, w, kernel), y)
+    def stage(k: Any, carry: State) -> State:
+        z, total = carry
+        v = every(lambda u: _velocity(model, t + here[k] * h, u, w, kernel), z)
         return every(model.space.nearest, x + ahead[k] * h * v), total + weight[k] * v
 
-    _, total = jax.lax.fori_loop(0, 4, stage, (x, jnp.zeros_like(x)))
-    return every(model.space.nearest, x + h * total)
+    _, total = jax.lax.fori_loop(0, 4, stage, (y, jnp.zeros_like(x)))
+    x = x + h * total
+    return x, every(model.space.nearest, x)
 
 
 def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Array:
     return model.space.project(x, model.force(t, x, w, kernel=kernel))
 
 
-STEPS: dict[str, Callable[..., Array]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}
+STEPS: dict[str, Callable[..., State]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}

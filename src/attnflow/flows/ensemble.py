@@ -15,19 +15,24 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError
-from ..models import AbstractModel
+from ..models import AbstractModel, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights
 from ._compiled import timed_call
-from ._steps import STEPS
+from ._steps import STEPS, State
 from ._trailing import trailing_vmap
-from .statistics import AbstractStatistic
+from .statistics import AbstractStatistic, Finite
 
 ENGINES = ("auto", "innermost", "batched")
 # Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
 INNERMOST_DIMENSION = 8
 # Bytes of pair scores that a chunk may hold: the second-level caches of two cores.
 CHUNK_BYTES = 1 << 20
+# Above this a vector of 16 realisations is too large to be computed together.
+INNERMOST_BYTES = 1 << 25
+
+
+_FINITE = " finite"  # no name a user would give
 
 
 class _Plan(NamedTuple):
@@ -79,7 +84,8 @@ def ensemble(
     - `engine`: `innermost` or `batched` layout of the realisations, `auto` by dimension. `chunk`: realisations computed
       together; no result depends on it.
 
-    Random numbers, and the order in which realisations enter a statistic, follow from `key` alone.
+    Members that end with infinities or not-a-number are counted in `stats["not_finite"]`. Random numbers, and the order
+    in which realisations enter a statistic, follow from `key` alone.
     """
     models = [model] if isinstance(model, AbstractModel) else list(model)
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else dict(reduce)
@@ -87,35 +93,49 @@ def ensemble(
     n, d = x0.shape
     w = check_weights(weights, n)
     times = _check_times(ts, t0, solver, dt)
-    engine = _engine(engine, d)
+    engine = _engine(engine, n, d, x0.dtype)
     kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
-    size = _chunk_size(n, x0.dtype, realizations) if chunk is None else chunk
+    size = _chunk_size(engine, n, x0.dtype, realizations) if chunk is None else chunk
     plan = _Plan(sampler, realizations, min(size, realizations), engine, solver, kernel)
-    substeps = np.ceil(np.diff(np.concatenate([[t0], times])) / dt - 1e-9).astype(np.int32)
+    # Steps stop at the observations, and at the jumps of parameters that depend on time.
+    stops = np.union1d(times, _jumps(models, t0, times[-1]))
+    before = np.concatenate([[t0], stops[:-1]])
+    substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
     arrays = {
         "ts": jnp.asarray(times, x0.dtype),
-        "before": jnp.asarray(np.concatenate([[t0], times[:-1]]), x0.dtype),
+        "before": jnp.asarray(before, x0.dtype),
+        "stops": jnp.asarray(stops, x0.dtype),
+        "observed": jnp.asarray(np.searchsorted(stops, times)),
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
     }
-    timed = timed_call(_program, plan, _stack(models), arrays, statistics, key)
+    stacked = _stack(models)
+    timed = timed_call(_program, plan, stacked, jnp.arange(len(models)), arrays, {**statistics, _FINITE: Finite()}, key)
+    finite = timed.value.pop(_FINITE)
     values = timed.value if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], timed.value)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
-    stats = {"compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds, "pairs": pairs}
+    stats = {
+        "compile_seconds": timed.compile_seconds,
+        "run_seconds": timed.run_seconds,
+        "pairs": pairs,
+        "not_finite": realizations * len(models) - int(jnp.sum(finite)),
+    }
     return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
 
 
-def _program(plan: _Plan, models: Any, arrays: dict[str, Any], statistics: dict[str, AbstractStatistic], key: Any):
+def _program(
+    plan: _Plan, models: Any, which: Array, arrays: dict[str, Any], statistics: dict[str, AbstractStatistic], key: Any
+) -> dict[str, Any]:
     chunks = -(-plan.realizations // plan.chunk)
     dtype = arrays["like"].dtype
     indices = jnp.arange(chunks * plan.chunk).reshape(chunks, plan.chunk)
 
-    def draw(r: Array) -> Array:
-        return plan.sampler(jax.random.fold_in(key, r)).astype(dtype)
+    def one_model(item: Any) -> dict[str, Any]:
+        model: Any = eqx.combine(item[1], models.static)
 
-    def one_model(numbers: Any) -> dict[str, Any]:
-        model = eqx.combine(numbers, models.static)
+        def draw(r: Array) -> Array:
+            return model.space.nearest(plan.sampler(jax.random.fold_in(key, r)).astype(dtype))
 
         def one_chunk(states: dict[str, Any], rows: Array) -> tuple[dict[str, Any], None]:
             observed = _observe(plan, model, jax.vmap(draw)(rows), arrays, statistics)
@@ -138,7 +158,7 @@ def _program(plan: _Plan, models: Any, arrays: dict[str, Any], statistics: dict[
         states, _ = jax.lax.scan(one_chunk, states, indices)
         return {name: s.finish(states[name]) for name, s in statistics.items()}
 
-    return jax.lax.map(one_model, models.numbers)
+    return jax.lax.map(one_model, (which, models.numbers))
 
 
 def _observe(
@@ -152,20 +172,21 @@ def _observe(
     def every(fn: Callable[..., Any], x: Array) -> Any:
         return trailing_vmap(fn, (x,), (True,)) if innermost else jax.vmap(fn)(x)
 
-    def between(x: Array, item: tuple[Array, Array, Array]) -> tuple[Array, dict[str, Array]]:
+    def between(state: State, item: tuple[Array, Array, Array]) -> tuple[State, dict[str, Array]]:
         t0, t1, steps = item
         h = (t1 - t0) / jnp.maximum(steps, 1).astype(t0.dtype)
 
-        def advance(k: Array, x: Array) -> Array:
+        def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
-            return STEPS[plan.solver](every, model, t, h, x, w, plan.kernel)
+            return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel)
 
-        x = jax.lax.fori_loop(0, steps, advance, x)
+        state = jax.lax.fori_loop(0, steps, advance, state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
-        return x, {k: every(lambda y, s=s: s.observe(t1, y, w), x) for k, s in along.items()}
+        return state, {k: every(lambda z, s=s: s.observe(t1, z, w), state[1]) for k, s in along.items()}
 
     x = jnp.moveaxis(x, 0, last)
-    x, seen = jax.lax.scan(between, x, (arrays["before"], arrays["ts"], arrays["substeps"]))
+    (_, x), seen = jax.lax.scan(between, (x, x), (arrays["before"], arrays["stops"], arrays["substeps"]))
+    seen = {k: v[arrays["observed"]] for k, v in seen.items()}
     end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], y, w), x) for k, s in statistics.items() if s.last_only}
     # (T, ..., c) or (T, c, ...) -> (c, T, ...)
     seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
@@ -201,7 +222,13 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
 
 def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
     times = np.atleast_1d(np.asarray(ts, np.float64))
-    if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < t0:
+    if (
+        times.ndim != 1
+        or times.size == 0
+        or not np.isfinite(times).all()
+        or (np.diff(times) <= 0).any()
+        or times[0] < t0
+    ):
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
     if solver not in STEPS:
         raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
@@ -210,13 +237,24 @@ def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
     return times
 
 
-def _engine(engine: str, d: int) -> str:
+def _jumps(models: list[AbstractModel], t0: float, t1: float) -> np.ndarray:
+    found = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
+    jumps = np.concatenate(found) if found else np.zeros(0)
+    return jumps[(jumps > t0) & (jumps < t1)]
+
+
+def _engine(engine: str, n: int, d: int, dtype: Any) -> str:
     if engine not in ENGINES:
         raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
-    return ("innermost" if d <= INNERMOST_DIMENSION else "batched") if engine == "auto" else engine
+    if engine != "auto":
+        return engine
+    small = 16 * n * n * jnp.dtype(dtype).itemsize <= INNERMOST_BYTES
+    return "innermost" if d <= INNERMOST_DIMENSION and small else "batched"
 
 
-def _chunk_size(n: int, dtype: Any, realizations: int) -> int:
-    """As many realisations as keep a chunk's pairs in the cache, in whole vectors of 16."""
+def _chunk_size(engine: str, n: int, dtype: Any, realizations: int) -> int:
+    """As many realisations as keep a chunk's pairs in the cache; innermost, in whole vectors of 16."""
     fit = CHUNK_BYTES // (n * n * jnp.dtype(dtype).itemsize)
+    if engine == "batched":
+        return int(np.clip(fit, 1, realizations))
     return int(np.clip(fit // 16 * 16, 16, -(-realizations // 16) * 16))

@@ -75,6 +75,8 @@ def simulate(
 
     **Returns:** a `Run`. Works under `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
     """
+    if not isinstance(model, AbstractModel):
+        raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)
@@ -199,8 +201,6 @@ def _options(
     adaptive: bool, solver: str, dt: Any, rtol: Any, atol: Any, max_steps: int, span: Any, dtype: str
 ) -> dict[str, Any]:
     """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
-    if max_steps < 1:
-        raise InputError(f"max_steps = {max_steps} allows no step; take at least 1.")
     if adaptive:
         if dt is not None:
             raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, euler, euler-retract.")

@@ -6,7 +6,7 @@ observable is a function `(t, x, w) -> array` of one cloud; a statistic sees its
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,7 +23,7 @@ Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], A
 class AbstractStatistic(eqx.Module):
     """The contract: `observe` one cloud, `start` from nothing, `add` realisation number `r`, `finish`."""
 
-    last_only: eqx.AbstractClassVar[bool]
+    last_only: ClassVar[bool]
 
     @abc.abstractmethod
     def observe(self, t: Array, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Array: ...
@@ -50,7 +50,7 @@ class Mean(AbstractStatistic):
     """Mean and standard error of an observable at every time, by Welford's update."""
 
     observable: Observable
-    last_only = False
+    last_only: ClassVar[bool] = False
 
     def __init__(self, observable: Observable):
         self.observable = observable
@@ -81,7 +81,7 @@ class Histogram(AbstractStatistic):
 
     observable: Observable
     edges: Float[Array, " bins_plus_1"]
-    last_only = False
+    last_only: ClassVar[bool] = False
 
     def __init__(self, observable: Observable, edges: Numbers):
         self.observable = observable
@@ -111,14 +111,15 @@ class Histogram(AbstractStatistic):
 class Quantiles(AbstractStatistic):
     """Quantiles of a scalar observable over realisations, from a sketch of `bins` counts between `bounds`.
 
-    The answer is off by at most one bin, `(high - low) / bins`; values outside the bounds are counted at the ends.
+    The answer is off by at most one bin, `(high - low) / bins`; values outside the bounds are counted at the ends, and
+    one that is not a number makes the quantiles not a number.
     """
 
     observable: Observable
     q: tuple[float, ...] = eqx.field(static=True)
     bounds: tuple[float, float] = eqx.field(static=True)
     bins: int = eqx.field(static=True)
-    last_only = False
+    last_only: ClassVar[bool] = False
 
     def __init__(
         self, observable: Observable, q: Sequence[float] = (0.25, 0.5, 0.75), *, bounds: tuple[float, float], bins=1024
@@ -131,26 +132,30 @@ class Quantiles(AbstractStatistic):
         return self.observable(t, x, w)
 
     def start(self, values, realizations):
-        return jnp.zeros((*values.shape, self.bins), jnp.int32)
+        return jnp.zeros((*values.shape, self.bins), jnp.int32), jnp.zeros(values.shape, bool)
 
     def add(self, state, r, values):
+        counts, spoilt = state
         low, high = self.bounds
         place = jnp.floor((values - low) / (high - low) * self.bins).astype(jnp.int32)
-        return state + jax.nn.one_hot(jnp.clip(place, 0, self.bins - 1), self.bins, dtype=state.dtype)
+        counts = counts + jax.nn.one_hot(jnp.clip(place, 0, self.bins - 1), self.bins, dtype=counts.dtype)
+        return counts, spoilt | jnp.isnan(values)
 
     def finish(self, state):
         low, high = self.bounds
-        total = jnp.cumsum(state, axis=-1).astype(jnp.result_type(float))
+        counts, spoilt = state
+        total = jnp.cumsum(counts, axis=-1).astype(jnp.result_type(float))
         middle = low + (high - low) * (jnp.arange(self.bins, dtype=total.dtype) + 0.5) / self.bins
         # The smallest bin below which at least a fraction p of the realisations lies.
         rank = [jnp.maximum(jnp.ceil(p * total[..., -1:]), 1) for p in self.q]
-        return jnp.stack([middle[jnp.sum(total < k, axis=-1)] for k in rank], axis=-1)
+        quantiles = jnp.stack([middle[jnp.sum(total < k, axis=-1)] for k in rank], axis=-1)
+        return jnp.where(spoilt[..., None], jnp.nan, quantiles)
 
 
 class LastState(AbstractStatistic):
     """The final tokens of every realisation, `(realizations, n, d)`."""
 
-    last_only = True
+    last_only: ClassVar[bool] = True
 
     def observe(self, t, x, w):
         return x
@@ -160,6 +165,24 @@ class LastState(AbstractStatistic):
 
     def add(self, state, r, values):
         return state.at[r].set(values[-1])
+
+    def finish(self, state):
+        return state
+
+
+class Finite(AbstractStatistic):
+    """How many realisations ended with finite tokens."""
+
+    last_only: ClassVar[bool] = True
+
+    def observe(self, t, x, w):
+        return jnp.isfinite(x).all()
+
+    def start(self, values, realizations):
+        return jnp.zeros((), jnp.int32)
+
+    def add(self, state, r, values):
+        return state + values[-1].astype(state.dtype)
 
     def finish(self, state):
         return state
