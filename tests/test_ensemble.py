@@ -156,7 +156,10 @@ def test_a_model_without_numbers_and_members_that_blow_up(key: jax.Array) -> Non
     def start(k: jax.Array) -> jax.Array:
         return jax.random.uniform(k, (1, 1), minval=-1.0, maxval=1.0)
 
-    reduce = {"quantiles": af.Quantiles(lambda t, x, w: x[0, 0], bounds=(-1.0, 1.0)), "last": af.LastState()}
+    def value(t: jax.Array, x: jax.Array, w: jax.Array | None) -> jax.Array:
+        return jnp.where(jnp.isfinite(x[0, 0]), x[0, 0], jnp.nan)
+
+    reduce = {"quantiles": af.Quantiles(value, bounds=(-1.0, 1.0)), "last": af.LastState()}
     result = af.ensemble(flow, start, realizations=20, ts=[0.1, 3.0], reduce=reduce, key=key, dt=0.001)
     first = np.array([float(start(jax.random.fold_in(key, r))[0, 0]) for r in range(20)])
     gone = int(np.sum(first > 1 / 3))
