@@ -98,13 +98,14 @@ def ensemble(
     size = _chunk_size(engine, n, x0.dtype, realizations) if chunk is None else chunk
     plan = _Plan(sampler, realizations, min(size, realizations), engine, solver, kernel)
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
-    stops = np.union1d(times, _jumps(models, t0, times[-1]))
+    jumps = _jumps(models, t0, times[-1])
+    stops = np.union1d(times, jumps)
     before = np.concatenate([[t0], stops[:-1]])
     substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
     arrays = {
         "ts": jnp.asarray(times, x0.dtype),
         "before": jnp.asarray(before, x0.dtype),
-        "stops": jnp.asarray(stops, x0.dtype),
+        "stops": jnp.asarray(_just_before(stops, jumps, x0.dtype)),
         "observed": jnp.asarray(np.searchsorted(stops, times)),
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
@@ -241,6 +242,12 @@ def _jumps(models: list[AbstractModel], t0: float, t1: float) -> np.ndarray:
     found = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
     jumps = np.concatenate(found) if found else np.zeros(0)
     return jumps[(jumps > t0) & (jumps < t1)]
+
+
+def _just_before(stops: np.ndarray, jumps: np.ndarray, dtype: Any) -> np.ndarray:
+    """The stops, those at a jump moved to the number before it: the last stage of a step sees the old value."""
+    exact = stops.astype(dtype)
+    return np.where(np.isin(stops, jumps), np.nextafter(exact, exact.dtype.type(-np.inf)), exact)
 
 
 def _engine(engine: str, n: int, d: int, dtype: Any) -> str:
