@@ -14,6 +14,7 @@ from attnflow.diagnostics import components
 from attnflow.diagnostics._linkage import tree_components
 from attnflow.errors import InputError
 
+N, T = 12, 6
 compiled = jax.jit(components)
 
 
@@ -27,17 +28,21 @@ def on_circle(*angles):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
+# Both runs have the shapes of tests/test_diagnostic_plots.py, so that they share its program.
+
+
 @pytest.fixture(scope="module")
 def run():
-    """32 tokens on the circle at beta = 9, as in figure 4 of arXiv:2312.10794, with unequal weights."""
-    x0 = af.sphere.uniform(n=32, d=2, key=jax.random.key(0))
-    return af.simulate(af.SelfAttention(beta=9.0), x0, t1=12.0, save=7, weights=np.arange(1, 33) / 528)
+    """Tokens on the circle at beta = 9, with unequal weights."""
+    x0 = af.sphere.uniform(n=N, d=2, key=jax.random.key(0))
+    return af.simulate(af.SelfAttention(beta=9.0), x0, t1=12.0, save=T, weights=np.arange(1, N + 1) / 78)
 
 
 @pytest.fixture(scope="module")
 def together():
-    """Three tokens that meet."""
-    return af.simulate(af.SelfAttention(beta=1.0), on_circle(0.0, 0.5, 1.0), t1=30.0, save=4)
+    """Tokens that meet."""
+    x0, weights = on_circle(*np.arange(N) / 10), np.full(N, 1 / N)
+    return af.simulate(af.SelfAttention(beta=1.0), x0, t1=30.0, save=T, weights=weights)
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 0.3, 1.0])
@@ -92,7 +97,7 @@ def test_a_cloud_that_shrinks_ends_as_one_cluster_and_one_that_grows_does_not(to
     x0, ts = np.random.default_rng(4).normal(size=(6, 2)), jnp.linspace(0, 12, 3)
     for sign, count in ((-1.0, 1), (1.0, 6)):
         xs = jnp.exp(sign * ts)[:, None, None] * x0[None]
-        flow = dataclasses.replace(together, ts=ts, xs=xs, model=af.Flow(lambda t, x, w, s=sign: s * x))
+        flow = dataclasses.replace(together, ts=ts, xs=xs, weights=None, model=af.Flow(lambda t, x, w, s=sign: s * x))
         found = af.clusters(flow)
         assert found.count.tolist()[::2] == [6, count]
         assert af.clusters(flow, at=-1).eps == found.eps[-1]
@@ -102,10 +107,10 @@ def test_a_cloud_that_shrinks_ends_as_one_cluster_and_one_that_grows_does_not(to
 def test_labels_sizes_and_masses(run):
     found = af.clusters(run)
     w, x = np.asarray(run.weights), np.asarray(run.xs)
-    assert found.labels.shape == (7, 32) and found.count.shape == (7,)
-    assert found.sizes.shape == found.masses.shape == (7, found.count.max())
+    assert found.labels.shape == (T, N) and found.count.shape == (T,)
+    assert found.sizes.shape == found.masses.shape == (T, found.count.max())
     assert found.count[0] > found.count[-1] >= 2
-    for t in range(7):
+    for t in range(T):
         first, k = first_of_each(x[t], np.sqrt(2e-3)), found.count[t]
         same = first[:, None] == first[None, :]
         np.testing.assert_array_equal(found.labels[t][:, None] == found.labels[t][None, :], same)
@@ -149,9 +154,11 @@ def test_a_moving_configuration_is_not_converged(run):
 
 def test_consensus_and_balance_are_converged(together):
     found = af.clusters(together)
-    assert found.count.tolist() == [3, 1, 1, 1] and found.converged.tolist() == [False, False, True, True]
+    assert found.count.tolist() == [N, 1, 1, 1, 1, 1]
+    assert found.converged.tolist()[:2] == [False, False] and found.converged.tolist()[-2:] == [True, True]
     assert str(found) == "1 cluster at t = 30 (SA), linked within 0.0447, at rest."
-    balanced = dataclasses.replace(together, xs=jnp.tile(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (4, 1, 1)))
+    pair = jnp.tile(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (T, 1, 1))
+    balanced = dataclasses.replace(together, xs=pair, weights=None)
     assert af.clusters(balanced, at=-1).count == 2 and af.clusters(balanced, at=-1).converged is True
 
 
@@ -163,7 +170,7 @@ def test_a_state_kept_alone_knows_how_long_it_ran(together):
 
 
 def test_very_long_times_do_not_overflow(together):
-    long = dataclasses.replace(together, log_ts=jnp.asarray([-jnp.inf, 1.0, 10.0, 700.0]))
+    long = dataclasses.replace(together, log_ts=jnp.asarray([-jnp.inf, 1.0, 2.0, 3.0, 10.0, 700.0]))
     assert af.clusters(long, at=-1).converged is False  # a speed of 1e-13 goes far in a time of 1e304
 
 
@@ -180,7 +187,7 @@ def test_without_a_model_rest_is_not_known(run):
 def test_times_that_were_not_reached(run):
     cut = dataclasses.replace(run, xs=run.xs.at[4:].set(jnp.nan))
     found = af.clusters(cut)
-    assert found.count.tolist()[4:] == [0, 0, 0] and (found.labels[4:] == -1).all() and not found.converged[4:].any()
+    assert found.count.tolist()[4:] == [0, 0] and (found.labels[4:] == -1).all() and not found.converged[4:].any()
     np.testing.assert_array_equal(found.labels[:4], af.clusters(run).labels[:4])
     assert af.clusters(cut, at=-1).count == 0
 
@@ -197,9 +204,9 @@ def test_counts_can_be_compiled_and_mapped(run):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"at": 7}, "at = 7 is none of the 7 saved times"),
+        ({"at": 6}, "at = 6 is none of the 6 saved times"),
         ({"eps": -1.0}, "eps = -1.0 is no distance"),
-        ({"weights": np.full(32, 1 / 32)}, "a run has its own weights"),
+        ({"weights": np.full(N, 1 / N)}, "a run has its own weights"),
         ({"space": af.Sphere()}, "a run knows its space"),
     ],
 )

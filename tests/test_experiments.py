@@ -5,10 +5,12 @@ import itertools
 import subprocess
 import sys
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray
 
+import attnflow as af
 from attnflow import registry
 from attnflow.errors import InputError
 from attnflow.experiments import Claim, Experiment, Results, judge
@@ -84,8 +86,11 @@ def test_a_figure_that_cannot_be_drawn_takes_no_verdict_with_it(tmp_path):
 OWN = {name: e for name, e in registry.entries("experiment").items() if e.compute.__module__.startswith("attnflow.")}
 
 
+PERSPECTIVE = ["perspective-energy", "perspective-equiangular", "perspective-trajectories"]
+
+
 def test_the_first_paper_is_there():
-    assert {"perspective-equiangular", "perspective-trajectories"} <= set(OWN)
+    assert set(PERSPECTIVE) <= set(OWN)
 
 
 def test_claim_ids_are_unique_over_all_experiments():
@@ -116,7 +121,7 @@ def test_listing_experiments_imports_nothing_heavy():
 def perspective(tmp_path_factory):
     """The first paper at its quick scale, computed once."""
     folder = RunFolder(tmp_path_factory.mktemp("perspective"))
-    jobs = [Job(OWN[name]) for name in ("perspective-equiangular", "perspective-trajectories")]
+    jobs = [Job(OWN[name]) for name in PERSPECTIVE]
     records = reproduce(jobs, folder)
     read = {
         job.experiment.id: folder.results(
@@ -127,14 +132,14 @@ def perspective(tmp_path_factory):
     return {record["id"]: record for record in records}, read
 
 
-@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+@pytest.mark.parametrize("name", PERSPECTIVE)
 def test_every_claim_of_the_first_paper_holds(perspective, name):
     record = perspective[0][name]
     assert {c["id"]: c["note"] for c in record["claims"] if c["status"] != "holds"} == {}
     assert record["crash"] is None and [f["name"] for f in record["figures"]] == [f.__name__ for f in OWN[name].figures]
 
 
-@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+@pytest.mark.parametrize("name", PERSPECTIVE)
 def test_every_claim_of_the_first_paper_can_fail(perspective, name):
     """Whatever is claimed breaks when the data are spoilt, in one of a few ways."""
     honest = perspective[1][name]
@@ -167,7 +172,37 @@ def test_every_claim_of_the_first_paper_can_fail(perspective, name):
     assert survivors == []
 
 
-@pytest.mark.parametrize("name", ["perspective-equiangular", "perspective-trajectories"])
+NOT_OF_A_RUN = {"energy-uniform-grid", "energy-uniform-sample"}
+
+
+@pytest.mark.parametrize("name", ["perspective-energy", "perspective-trajectories"])
+def test_no_claim_about_a_flow_holds_for_tokens_thrown_at_random(name, tmp_path, monkeypatch):
+    """A solver that throws new tokens on the sphere at every time: a claim that survives says nothing of the flow."""
+    rng = np.random.default_rng(0)
+
+    def thrown(model, x0, *, ts, weights=None, **options):
+        xs = rng.normal(size=(len(ts), *x0.shape))
+        xs[0] = x0
+        xs /= np.linalg.norm(xs, axis=-1, keepdims=True)
+        return af.Run(
+            ts=jnp.asarray(ts),
+            xs=jnp.asarray(xs),
+            weights=None if weights is None else jnp.asarray(weights),
+            code=jnp.asarray(0),
+            stats={},
+            model=model,
+            clock=model.clock,
+            provenance={},
+        )
+
+    monkeypatch.setattr(af, "simulate", thrown)
+    (record,) = reproduce([Job(dataclasses.replace(OWN[name], figures=()))], RunFolder(tmp_path))
+    assert record["crash"] is None
+    survivors = {c["id"] for c in record["claims"] if c["status"] == "holds"}
+    assert survivors == {c.id for c in OWN[name].claims} & NOT_OF_A_RUN
+
+
+@pytest.mark.parametrize("name", PERSPECTIVE)
 def test_claims_are_judged_again_without_computing(perspective, name, monkeypatch):
     record, read = perspective[0][name], perspective[1][name]
     idle = dataclasses.replace(OWN[name], compute=lambda cell: pytest.fail("computed"))

@@ -1,5 +1,6 @@
 """The law of inner products of pairs of tokens."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,8 +23,9 @@ def inner_products(
 
     frames = read(run)
     chosen = [index(i, frames) for i in ([at] if isinstance(at, int) else at)]
-    found = measure(run, bins=bins, normalized=normalized)
-    edges, density = np.asarray(found.edges), np.asarray(found.density)[chosen]
+    some = dataclasses.replace(run, ts=run.ts[np.array(chosen)], xs=run.xs[np.array(chosen)], labels=None, log_ts=None)
+    found = measure(some, bins=bins, normalized=normalized)
+    edges, density = np.asarray(found.edges), np.asarray(found.density)
     with style():
         ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
         if len(chosen) == 1:
