@@ -112,7 +112,8 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
     run = run.annotated(settings=settings) if settings else run
     run.save(out)
     summary = _summary(run, out, settings)
-    print(json.dumps(summary, indent=1) if as_json else f"{out}: {run!r}; look at it with: attnflow plot {shlex.quote(str(out))}")
+    told = f"{out}: {run!r}; look at it with: attnflow plot {shlex.quote(str(out))}"
+    print(json.dumps(summary, indent=1) if as_json else told)
 
 
 def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
