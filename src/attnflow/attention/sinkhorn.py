@@ -86,7 +86,7 @@ class Sinkhorn(AbstractAttention):
         self.half_steps = _whole("half_steps", half_steps or 0) or None
         if self.half_steps is not None and (self.half_steps < 0 or self.half_steps % 2 == 0):
             raise InputError(
-                f"half_steps = {half_steps} does not end on a row step; take an odd number, or None for converged."
+                f"half_steps = {half_steps} does not end on a row step; take an odd number, or 0 for converged."
             )
         self.max_iterations = _whole("max_iterations", max_iterations)
         if self.max_iterations < 1:
