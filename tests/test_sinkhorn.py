@@ -241,13 +241,15 @@ def test_gaussian_closure_of_half_steps():
 
 def test_averaged_update_contracts_by_a_third_at_every_temperature():
     x = af.sphere.uniform(n=64, d=3, key=jax.random.key(0))
+    potentials = eqx.filter_jit(lambda attention: attention.potentials(x))
     for beta in (0.0, 1.0, 30.0, 1e4):
-        found = af.Sinkhorn(beta, tol=1e-9).potentials(x)
+        found = potentials(af.Sinkhorn(beta, tol=1e-9))
         assert found.converged
         assert int(found.iterations) <= 2 + np.log(1e-9 / max(beta, 1)) / np.log(1 / 3)
-    same = af.Sinkhorn(5.0, B=np.eye(3), **TIGHT)  # the same map, its symmetry not known: alternating
-    np.testing.assert_allclose(same(x, x), af.Sinkhorn(5.0, **TIGHT)(x, x), rtol=1e-9, atol=1e-10)
-    assert same.potentials(x).iterations > af.Sinkhorn(5.0, **TIGHT).potentials(x).iterations
+    found = potentials(af.Sinkhorn(5.0, **TIGHT))
+    same = potentials(af.Sinkhorn(5.0, B=np.eye(3), **TIGHT))  # its symmetry is not known: alternating
+    np.testing.assert_allclose(same.f[0] + same.h, found.f[0] + found.h, atol=1e-9)
+    assert same.iterations > found.iterations
 
 
 def test_single_precision_converges_to_its_round_off():
@@ -271,25 +273,16 @@ def test_warm_start_takes_fewer_iterations():
     assert af.Sinkhorn(half_steps=3).warm(y, w, None) is None
 
 
-@pytest.mark.parametrize("solver", ["tsit5", "euler-retract"])
-def test_warm_started_flow_is_the_flow(solver):
+def test_warm_started_steps_are_the_steps():
+    """Of the fixed-step scheme here; the energy test below integrates with the adaptive one."""
     attention = af.Sinkhorn(0.7, B, V, **TIGHT)
     model = af.SelfAttention(attention)
-    x0 = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
-    options = {} if solver == "tsit5" else {"dt": 0.02}
-    run = af.simulate(model, x0, t1=0.2, solver=solver, save=2, **options)
-    x, h = x0, 0.02
+    x = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
+    run = af.simulate(model, x, t1=0.2, dt=0.02, solver="euler-retract", save=2)
     force = jax.jit(lambda x: model.force(0.0, x, None))
-    field = jax.jit(lambda x: af.field(model, 0.0, x))
     for _ in range(10):
-        if solver == "euler-retract":
-            x = model.space.retract(x, h * force(x))
-            continue
-        k1 = field(x)
-        k2 = field(x + h / 2 * k1)
-        k3 = field(x + h / 2 * k2)
-        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + field(x + h * k3))
-    np.testing.assert_allclose(run.xs[-1], model.space.nearest(x), atol=1e-7 if solver == "tsit5" else 1e-11)
+        x = model.space.retract(x, 0.02 * force(x))
+    np.testing.assert_allclose(run.xs[-1], x, atol=1e-11)
 
 
 # ---------------------------------------------------------------------------------------------- not converging
