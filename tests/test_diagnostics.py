@@ -304,3 +304,21 @@ def test_bad_input_is_told(run):
         af.inner_products(run, bins=np.array([0.0, 0.0]))
     with pytest.raises(InputError, match="a single token has no pair"):
         af.inner_products(np.ones((1, 2)))
+
+
+def test_a_batch_of_runs_is_refused_and_one_of_it_is_not() -> None:
+    x = af.sphere.weyl(n=3, d=3)  # as many runs as coordinates: a wrong broadcast would go unnoticed
+    runs = jax.vmap(lambda b: af.simulate(af.SelfAttention(beta=b), x, t1=1.0, save=2))(jnp.asarray([1.0, 2.0, 3.0]))
+    for diagnostic in (af.energy, af.clusters, af.attention_matrix, af.order_parameter, lambda r: r.to_xarray()):
+        with pytest.raises(InputError, match="batch of runs"):
+            diagnostic(runs)
+    one = jax.tree.map(lambda a: a[1], runs)
+    alone = af.simulate(af.SelfAttention(beta=2.0), x, t1=1.0, save=2)
+    np.testing.assert_allclose(af.energy(one), af.energy(alone), rtol=1e-12)
+
+
+def test_automatic_edges_hold_every_pair() -> None:
+    for seed in range(8):
+        x = jax.random.normal(jax.random.key(seed), (7, 5))
+        histogram = af.inner_products(x)
+        np.testing.assert_allclose(jnp.sum(histogram.fraction, axis=-1), 1, rtol=1e-12)

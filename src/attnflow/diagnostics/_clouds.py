@@ -32,6 +32,7 @@ class Clouds(NamedTuple):
 def clouds(tokens: Tokens, at: int | None = None, weights: ArrayLike | None = None) -> Clouds:
     """The tokens of a run at the saved time of index `at`, at all times if `None`; or those of an array."""
     if isinstance(tokens, Run):
+        tokens.single()
         if weights is not None:
             raise InputError("a run has its own weights; leave out weights=, or give run.xs instead of the run.")
         if at is None:

@@ -153,7 +153,10 @@ def _extremes(xs: Float[Array, "*T n d"]) -> tuple[float, float]:
     """The least and the largest inner product of all the clouds."""
     low, high = along(_range, xs)
     low, high = float(np.nanmin(low)), float(np.nanmax(high))
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    if not high > low:
+        return low - 0.5, high + 0.5
+    slack = 16 * float(jnp.finfo(xs.dtype).eps) * max(abs(low), abs(high))  # a product may round differently elsewhere
+    return low - slack, high + slack
 
 
 def _range(x: Float[Array, "n d"]) -> tuple[Float[Array, ""], Float[Array, ""]]:

@@ -52,6 +52,7 @@ def _none(scale: str | None, x: Array) -> str:
 
 
 def _model(run: Run) -> Any:
+    run.single()
     if run.model is None:
         raise InputError("this run carries no model, so it has no energy.")
     if not hasattr(run.model, "energy_scale"):

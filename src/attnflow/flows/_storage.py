@@ -23,6 +23,7 @@ def to_dataset(run: Run):
     """The run as an `xarray.Dataset`; its JSON attribute holds model, clock, outcome, statistics, provenance."""
     import xarray as xr
 
+    run.single()
     arrays: dict[str, Any] = {}
     try:
         model = None if run.model is None else encode(run.model, arrays)

@@ -45,6 +45,15 @@ class Run:
         """How the flow ended; `run.result.value` is a sentence."""
         return list(Outcome)[int(np.max(np.asarray(self.code)))]
 
+    def single(self) -> "Run":
+        """This run, refused in a sentence if it is a batch that came out of `jax.vmap`."""
+        if self.xs.ndim != 3:
+            raise InputError(
+                f"this is a batch of runs, with xs of shape {self.xs.shape}; take one of them, for example "
+                "jax.tree.map(lambda a: a[0], runs)."
+            )
+        return self
+
     def restart(self, t1: ArrayLike | None = None, **options: Any) -> "Run":
         """Go on from the last state to `t1`, with the same solver and tolerances unless `options` say otherwise."""
         from .simulate import simulate
