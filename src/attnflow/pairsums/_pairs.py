@@ -14,6 +14,7 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
@@ -103,7 +104,7 @@ class Causal(AbstractPairs):
         self.outside = normalized if outside is None else outside
         if self.slope is not None and self.slope.ndim != 0:
             raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")
-        if self.slope is not None and is_concrete(self.slope) and not 0 <= self.slope < jnp.inf:
+        if self.slope is not None and is_concrete(self.slope) and not 0 <= float(np.asarray(self.slope)) < np.inf:
             raise InputError(f"slope = {float(self.slope):g} must be finite and not negative.")
         if self.at is not None and (self.at.ndim != 1 or not jnp.issubdtype(self.at.dtype, jnp.integer)):
             raise InputError(f"at has shape {self.at.shape} and dtype {self.at.dtype}; give one integer per query.")

@@ -144,7 +144,7 @@ def _finite(top: Float[Array, " n"]) -> Float[Array, " n"]:
 
 def _mean(top: Float[Array, " n"], sums: Sums) -> Sums:
     num, z = sums
-    some = z > 0
-    safe = jnp.where(some, z, 1)
-    mean = jnp.where(some[:, None], num / safe[:, None], 0)
-    return mean, jnp.where(some, jnp.log(safe) + top, -jnp.inf)
+    empty = z == 0  # and not "z > 0 is false", which would take NaN for an empty row
+    safe = jnp.where(empty, 1, z)
+    mean = jnp.where(empty[:, None], 0, num / safe[:, None])
+    return mean, jnp.where(empty, -jnp.inf, jnp.log(safe) + top)
