@@ -33,12 +33,12 @@ def main() -> None:
     arguments = parser.parse_args()
     af.precision("float64")
     console = Console()
-    table = Table(title="How many times faster attnflow is (equal work, best of interleaved rounds)")
-    for column in ("work", "attnflow Gpair/s", "of exp rate", "compile s"):
-        table.add_column(column, justify="left" if column == "work" else "right")
+    table = Table(title="attnflow, and how many times faster it is than others")
+    for column in ("work", "Gpair/s", "of exp", "compile"):
+        table.add_column(column, justify="left" if column == "work" else "right", no_wrap=True)
     rivals = ["NumPy", "PyTorch eager", "torch SDPA", "KeOps"]
     for rival in rivals:
-        table.add_column(f"over {rival}", justify="right")
+        table.add_column(rival.split()[-1], justify="right", no_wrap=True)
     record: dict[str, Any] = {"machine": description(), "ceilings": ceilings(), "cases": []}
     for name, contestants, pairs, compile_seconds in cases():
         with console.status(f"{name} ..."):
@@ -49,7 +49,7 @@ def main() -> None:
         record["cases"].append({"work": name, "gpairs": rate, "ratios": ratios, "compile_seconds": compile_seconds})
         shown = [f"{ratios[who]:.1f}x" if who in ratios else "-" for who in rivals]
         table.add_row(
-            name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f}", *shown
+            name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f} s", *shown
         )
     console.print(table)
     console.print("Ceilings (G/s): " + ", ".join(f"{k} {v:.2f}" for k, v in record["ceilings"].items()))

@@ -131,16 +131,22 @@ def test_A5_unnormalised_law():
     np.testing.assert_allclose(af.dissipation(slow, scale="E")[now], law * np.exp(-2.0), rtol=1e-7)
 
 
-def test_A6_splitting_a_weight(sa_run, usa_run):
+def test_A6_splitting_a_weight(sa_run):
+    """A token of weight w against two of w/2; for USA, where they stand already, w and 0 against w/2 and w/2."""
+    options = {"ts": TIMES, "rtol": 1e-11, "atol": 1e-13}
     x = np.vstack([weyl(6, 3), weyl(6, 3)[2]])
     w = np.append(W6, W6[2] / 2)
     w[2] /= 2
-    for model, whole in ((af.SelfAttention(beta=2.0), sa_run), (usa(2.0), usa_run)):
-        split = af.simulate(model, x, ts=TIMES, weights=w, rtol=1e-11, atol=1e-13)
-        np.testing.assert_allclose(split.xs[:, 2], split.xs[:, 6], rtol=0, atol=1e-14)  # coincident tokens stay so
-        fine = af.simulate(model, weyl(6, 3), ts=TIMES, weights=W6, rtol=1e-11, atol=1e-13)
-        np.testing.assert_allclose(split.xs[:, :6], fine.xs, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(fine.xs, whole.xs, rtol=0, atol=1e-8)
+    split = af.simulate(af.SelfAttention(beta=2.0), x, weights=w, **options)
+    whole = af.simulate(af.SelfAttention(beta=2.0), weyl(6, 3), weights=W6, **options)
+    np.testing.assert_allclose(split.xs[:, 2], split.xs[:, 6], rtol=0, atol=1e-14)  # coincident tokens stay so
+    np.testing.assert_allclose(split.xs[:, :6], whole.xs, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(whole.xs, sa_run.xs, rtol=0, atol=1e-8)
+    pair = weyl(6, 3)
+    pair[5] = pair[4]
+    shared = af.simulate(usa(2.0), pair, weights=[0.1, 0.2, 0.1, 0.2, 0.2, 0.2], **options)
+    alone = af.simulate(usa(2.0), pair, weights=[0.1, 0.2, 0.1, 0.2, 0.4, 0.0], **options)
+    np.testing.assert_allclose(shared.xs, alone.xs, rtol=0, atol=1e-10)
 
 
 def test_A7_equivariance_and_unit_norm(sa_run):

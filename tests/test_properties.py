@@ -1,7 +1,7 @@
 """What every attention map promises through its registry entry, checked for all of them, on all their spaces.
 
-A new entry is picked up by itself. Each map costs two programs: one of its field (everything that needs no time) and
-one of its flow with the gradient; the tests feed these with permuted, rotated and split data of the same shape.
+A new entry is picked up by itself. A map costs three programs, of its field, its flow and its gradient, which the tests
+feed with permuted, rotated and split data of the same shape.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from witness import rotation, weyl
 
 N = D = 4
 ENTRIES = registry.entries("attention")
+FIRST = [(name, entry.spaces[0]) for name, entry in ENTRIES.items()]
 CASES = [(name, space) for name, entry in ENTRIES.items() for space in entry.spaces]
 ON_SPHERE = [name for name, entry in ENTRIES.items() if "sphere" in entry.spaces]
 W = np.array([0.1, 0.2, 0.3, 0.4])
@@ -44,24 +45,22 @@ def cloud(space):
 
 
 @eqx.filter_jit
-def field_program(model, x, w):
-    batch = jnp.stack([x, x[::-1], 0.5 * x + 0.5 * x[::-1]])
-    weights = jnp.stack([w, w[::-1], jnp.full_like(w, 1 / N)])
-    single = jnp.float32
-    return {
-        "field": af.field(model, 0.0, x, w),
-        "queries": model.attention(x[1:3], x, w),
-        "force": model.force(0.0, x, w),
-        "equal": af.field(model, 0.0, x),
-        "quarters": af.field(model, 0.0, x, jnp.full_like(w, 1 / N)),
-        "batch": jax.vmap(lambda x, w: af.field(model, 0.0, x, w))(batch, weights),
-        "loop": jnp.stack([af.field(model, 0.0, x, w) for x, w in zip(batch, weights, strict=True)]),
-        "single": af.field(model, 0.0, x.astype(single), w.astype(single)),
-    }
+def field_program(model, x, w, more):
+    """The field; and on a map's first space (`more`) all that has little to do with the space."""
+    out = {"field": af.field(model, 0.0, x, w)}
+    if more:
+        batch, weights = jnp.stack([x, 0.5 * x + 0.5 * x[::-1]]), jnp.stack([w, w[::-1]])
+        out["queries"] = model.attention(x[1:3], x, w)
+        out["force"] = model.force(0.0, x, w)
+        out["equal"] = af.field(model, 0.0, x)
+        out["batch"] = jax.vmap(lambda x, w: af.field(model, 0.0, x, w))(batch, weights)
+        out["single"] = af.field(model, 0.0, x.astype(jnp.float32), w.astype(jnp.float32))
+    return out
 
 
 def fields(name, space, x=None, w=W):
-    return field_program(model_of(name, space), jnp.asarray(cloud(space) if x is None else x), jnp.asarray(w))
+    x = jnp.asarray(cloud(space) if x is None else x)
+    return field_program(model_of(name, space), x, jnp.asarray(w), space == ENTRIES[name].spaces[0])
 
 
 @pytest.mark.parametrize("name, space", CASES)
@@ -104,22 +103,24 @@ def test_splitting_a_weight(name, space):
     assert np.abs(moved - shared).max() > 1e-4  # the test sees weights
 
 
-@pytest.mark.parametrize("name, space", CASES)
+@pytest.mark.parametrize("name, space", FIRST)
 def test_queries_other_than_keys(name, space):
     """A few queries read from all keys what they read as tokens; `None` means equal weights."""
     out = fields(name, space)
     np.testing.assert_allclose(out["queries"], out["force"][1:3], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(out["equal"], out["quarters"], rtol=0, atol=1e-13)
+    quarters = fields(name, space, w=np.full(N, 1 / N))
+    np.testing.assert_allclose(out["equal"], quarters["field"], rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("name, space", CASES)
+@pytest.mark.parametrize("name, space", FIRST)
 def test_vmap_equals_a_loop(name, space):
-    out = fields(name, space)
-    np.testing.assert_allclose(out["batch"], out["loop"], rtol=0, atol=1e-12)
-    assert np.abs(out["batch"][0] - out["batch"][2]).max() > 1e-3
+    x = cloud(space)
+    loop = [fields(name, space)["field"], fields(name, space, 0.5 * x + 0.5 * x[::-1], W[::-1])["field"]]
+    np.testing.assert_allclose(fields(name, space)["batch"], np.stack(loop), rtol=0, atol=1e-12)
+    assert np.abs(loop[0] - loop[1]).max() > 1e-3
 
 
-@pytest.mark.parametrize("name, space", CASES)
+@pytest.mark.parametrize("name, space", FIRST)
 def test_precision_is_kept(name, space):
     """float32 tokens with the map's float64 parameters: a float32 field, right to single precision."""
     out = fields(name, space)
@@ -158,19 +159,8 @@ def test_entry_describes_its_map(name):
 
 
 @eqx.filter_jit
-def flow_program(model, x0, w, direction):
-    """The run, a loss of its states, and the loss's gradient in tokens and parameters along a direction."""
-    goal = jnp.asarray(np.cos(np.arange(N * D)).reshape(N, D))
-
-    def loss(inputs):
-        attention, x0 = inputs
-        moved = af.SelfAttention(attention, space=model.space, pairs=model.pairs)
-        run = af.simulate(moved, x0, ts=TS, weights=w, solver="rk4", dt=0.05, max_steps=64)
-        return jnp.sum(goal * run.xs[-1]) + jnp.sum(run.xs[2] ** 3), run
-
-    (value, run), gradient = eqx.filter_value_and_grad(loss, has_aux=True)((model.attention, x0))
-    slopes = jax.tree.map(lambda g, d: jnp.sum(g * d), gradient, eqx.filter(direction, eqx.is_inexact_array))
-    return value, run, gradient, sum(jax.tree.leaves(slopes))
+def flow_program(attention, x0, w):
+    return af.simulate(af.SelfAttention(attention), x0, ts=TS, weights=w, solver="rk4", dt=0.05, max_steps=64)
 
 
 @pytest.fixture(scope="module")
@@ -178,17 +168,9 @@ def flows():
     """Runs by name and data, each computed once."""
     done = {}
 
-    def flow(name, label="plain", x=X, w=W, shift=0.0):
+    def flow(name, label="plain", x=X, w=W):
         if (name, label) not in done:
-            model = model_of(name)
-            arrays, rest = eqx.partition(model.attention, eqx.is_inexact_array)
-            direction = jax.tree.map(lambda a: 0.3 * a, arrays)  # a small number, such as a tolerance, stays small
-            turn = jnp.asarray(0.5 * np.sin(1.0 + np.arange(N * D)).reshape(N, D))
-            arrays = jax.tree.map(lambda a, d: a + shift * d, arrays, direction)
-            shifted = af.SelfAttention(eqx.combine(arrays, rest))
-            done[name, label] = flow_program(
-                shifted, jnp.asarray(x) + shift * turn, jnp.asarray(w), (direction, turn)
-            )
+            done[name, label] = flow_program(model_of(name).attention, jnp.asarray(x), jnp.asarray(w))
         return done[name, label]
 
     return flow
@@ -196,7 +178,7 @@ def flows():
 
 @pytest.mark.parametrize("name", ON_SPHERE)
 def test_tokens_stay_on_the_sphere(flows, name):
-    _, run, _, _ = flows(name)
+    run = flows(name)
     assert run.xs.shape == (5, N, D) and run.result is af.Outcome.SUCCESSFUL
     np.testing.assert_allclose(np.linalg.norm(run.xs, axis=-1), 1.0, rtol=0, atol=1e-10)
     np.testing.assert_allclose(run.xs[0], X, rtol=0, atol=1e-15)
@@ -205,20 +187,20 @@ def test_tokens_stay_on_the_sphere(flows, name):
 
 @pytest.mark.parametrize("name", [n for n in ON_SPHERE if "permutation" in ENTRIES[n].symmetries])
 def test_flows_commute_with_permutations(flows, name):
-    permuted = flows(name, "permuted", X[ORDER], W[ORDER])[1]
-    np.testing.assert_allclose(permuted.xs, flows(name)[1].xs[:, ORDER], rtol=0, atol=1e-10)
+    permuted = flows(name, "permuted", X[ORDER], W[ORDER])
+    np.testing.assert_allclose(permuted.xs, flows(name).xs[:, ORDER], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [n for n in ON_SPHERE if "rotation" in ENTRIES[n].symmetries])
 def test_flows_commute_with_rotations(flows, name):
-    rotated = flows(name, "rotated", X @ TURN.T)[1]
-    np.testing.assert_allclose(rotated.xs, np.asarray(flows(name)[1].xs) @ TURN.T, rtol=0, atol=1e-10)
+    rotated = flows(name, "rotated", X @ TURN.T)
+    np.testing.assert_allclose(rotated.xs, np.asarray(flows(name).xs) @ TURN.T, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [n for n in ON_SPHERE if ENTRIES[n].monotone])
 def test_declared_energy_is_monotone(flows, name):
     sign = {"increasing": 1, "decreasing": -1}[ENTRIES[name].monotone]
-    for run in (flows(name)[1], flows(name, "rotated", X @ TURN.T)[1]):
+    for run in (flows(name), flows(name, "rotated", X @ TURN.T)):
         changes = sign * np.diff(af.energy(run))
         assert changes.min() >= -1e-12 and changes.max() > 1e-3
         assert af.is_gradient_flow(run.model, D)
@@ -244,18 +226,66 @@ def test_closed_form_equals_particles(flows, name):
     if entry.closed_form not in CLOSED_FORMS:
         pytest.fail(f"{name} declares the closed form {entry.closed_form}: add how to check it to CLOSED_FORMS.")
     start, compare = CLOSED_FORMS[entry.closed_form]
-    run = flows(name, "closed form", start, np.full(N, 1 / N))[1]
+    run = flows(name, "closed form", start, np.full(N, 1 / N))
     measured, predicted = compare(run, {k: p.default for k, p in entry.params.items()})
     np.testing.assert_allclose(measured, predicted, rtol=0, atol=1e-6)  # rk4 at dt = 0.05
 
 
-@pytest.mark.parametrize("name", ON_SPHERE)
-def test_gradient_through_simulate(flows, name):
-    """Reverse mode through the solve, in tokens and parameters, against central differences of the loss."""
-    _, _, gradient, slope = flows(name)
-    assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradient))
+# Gradients -----------------------------------------------------------------------------------------------------------
+
+GOAL = np.cos(np.arange(N * D)).reshape(N, D)
+TOWARDS = 0.5 * np.sin(1.0 + np.arange(N * D)).reshape(N, D)
+
+
+@eqx.filter_jit
+def slope_program(states, attention, x, h, towards):
+    """The loss sum(GOAL * states) at a point moved by h along a direction, its gradient, its slope along it."""
+    arrays, rest = eqx.partition(attention, eqx.is_inexact_array)
+    direction = (jax.tree.map(lambda a: 0.3 * a, arrays), towards)  # what is small, such as a tolerance, stays small
+    here = jax.tree.map(lambda a, d: a + h * d, (arrays, x), direction)
+
+    def loss(inputs):
+        return jnp.sum(jnp.asarray(GOAL) * states(eqx.combine(inputs[0], rest), inputs[1]))
+
+    value, gradient = jax.value_and_grad(loss)(here)
+    slopes = jax.tree.map(lambda g, d: jnp.sum(g * d), gradient, direction)
+    return value, gradient, sum(jax.tree.leaves(slopes))
+
+
+def check_gradient(states, attention, x):
+    """Reverse mode in tokens and parameters against central differences, Richardson's, of the loss."""
+
+    def at(h):
+        return slope_program(states, attention, jnp.asarray(x), jnp.asarray(h), jnp.asarray(TOWARDS))
+
     h = 1e-3
-    at = {k: float(flows(name, f"shift {k}", shift=k * h)[0]) for k in (-1, -0.5, 0.5, 1)}
-    central = (4 * (at[0.5] - at[-0.5]) / h - (at[1] - at[-1]) / (2 * h)) / 3
+    _, gradient, slope = at(0.0)
+    assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradient))
+    values = {k: float(at(k * h)[0]) for k in (-1, -0.5, 0.5, 1)}
+    central = (4 * (values[0.5] - values[-0.5]) / h - (values[1] - values[-1]) / (2 * h)) / 3
     assert float(slope) == pytest.approx(central, rel=1e-6, abs=1e-8)
     assert abs(slope) > 1e-3
+
+
+def field_on_sphere(attention, x):
+    return af.field(af.SelfAttention(attention), 0.0, x, jnp.asarray(W))
+
+
+def field_in_space(attention, x):
+    return af.field(af.SelfAttention(attention, space=af.Euclidean()), 0.0, x, jnp.asarray(W))
+
+
+def final_state(attention, x):
+    return af.simulate(af.SelfAttention(attention), x, ts=TS[-2:], weights=jnp.asarray(W)).xs[-1]
+
+
+@pytest.mark.parametrize("name, space", FIRST)
+def test_gradient_of_the_field(name, space):
+    states = field_on_sphere if space == "sphere" else field_in_space
+    check_gradient(states, model_of(name, space).attention, cloud(space))
+
+
+@pytest.mark.parametrize("name", ["softmax", "sinkhorn"])
+def test_gradient_through_simulate(name):
+    """Through the default adaptive solver; Sinkhorn's iterations are warm there, and not differentiated as such."""
+    check_gradient(final_state, model_of(name).attention, X)

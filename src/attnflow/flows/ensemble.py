@@ -25,9 +25,9 @@ from .statistics import AbstractStatistic, Finite
 
 ENGINES = ("auto", "innermost", "batched")
 # Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
-INNERMOST_DIMENSION = 8
-# Bytes of pair scores that a chunk may hold: the second-level caches of two cores.
-CHUNK_BYTES = 1 << 20
+INNERMOST_DIMENSION = 4
+# Bytes of pair scores that a chunk may hold: half of the second-level cache of one core.
+CHUNK_BYTES = 1 << 19
 # Above this a vector of 16 realisations is too large to be computed together.
 INNERMOST_BYTES = 1 << 25
 
@@ -144,9 +144,8 @@ def _program(
 
                 def add(state, item, statistic=statistic):
                     r, values = item
-                    new = statistic.add(state, r, values)
                     # The last chunk may hold more members than realisations were asked for.
-                    return jax.tree.map(lambda a, b: jnp.where(r < plan.realizations, a, b), new, state), None
+                    return statistic.add(state, r, values, r < plan.realizations), None
 
                 states[name], _ = jax.lax.scan(add, states[name], (rows, observed[name]))
             return states, None

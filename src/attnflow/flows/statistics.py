@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..errors import InputError
 from ..spaces import Numbers
@@ -33,7 +33,8 @@ class AbstractStatistic(eqx.Module):
         """The state before any realisation; `values` is the shape of what one realisation gives, `(T, ...)`."""
 
     @abc.abstractmethod
-    def add(self, state: Any, r: Int[Array, ""], values: Float[Array, "T ..."]) -> Any: ...
+    def add(self, state: Any, r: Int[Array, ""], values: Array, counts: Bool[Array, ""]) -> Any:
+        """The state with realisation `r` added, or as it was unless it `counts`."""
 
     @abc.abstractmethod
     def finish(self, state: Any) -> Any: ...
@@ -62,13 +63,12 @@ class Mean(AbstractStatistic):
         zero = jnp.zeros(values.shape, jnp.result_type(float))
         return jnp.zeros((), zero.dtype), zero, zero
 
-    def add(self, state, r, values):
+    def add(self, state, r, values, counts):
         count, mean, square = state
-        values = values.astype(mean.dtype)
-        count = count + 1
-        delta = values - mean
-        mean = mean + delta / count
-        return count, mean, square + delta * (values - mean)
+        delta = jnp.where(counts, values.astype(mean.dtype) - mean, 0)
+        count = count + counts.astype(count.dtype)
+        step = delta / jnp.maximum(count, 1)
+        return count, mean + step, square + delta * (delta - step)
 
     def finish(self, state):
         count, mean, square = state
@@ -95,14 +95,14 @@ class Histogram(AbstractStatistic):
     def start(self, values, realizations):
         return jnp.zeros((values.shape[0], self.edges.size - 1), jnp.int32)
 
-    def add(self, state, r, values):
+    def add(self, state, r, values, counts):
         flat = values.reshape(values.shape[0], -1).astype(self.edges.dtype)
         bins = self.edges.size - 1
         # The last edge belongs to the last bin, as in NumPy.
         place = jnp.searchsorted(self.edges, flat, side="right") - 1
         place = jnp.where(flat == self.edges[-1], bins - 1, place)
-        place = jnp.where((place < 0) | (place >= bins), bins, place)  # dropped
-        return jax.vmap(lambda counts, p: counts.at[p].add(1, mode="drop"))(state, place)
+        place = jnp.where((place < 0) | (place >= bins) | ~counts, bins, place)  # dropped
+        return jax.vmap(lambda row, p: row.at[p].add(1, mode="drop"))(state, place)
 
     def finish(self, state):
         return state
@@ -134,17 +134,17 @@ class Quantiles(AbstractStatistic):
     def start(self, values, realizations):
         return jnp.zeros((*values.shape, self.bins), jnp.int32), jnp.zeros(values.shape, bool)
 
-    def add(self, state, r, values):
-        counts, spoilt = state
+    def add(self, state, r, values, counts):
+        sketch, spoilt = state
         low, high = self.bounds
         place = jnp.floor((values - low) / (high - low) * self.bins).astype(jnp.int32)
-        counts = counts + jax.nn.one_hot(jnp.clip(place, 0, self.bins - 1), self.bins, dtype=counts.dtype)
-        return counts, spoilt | jnp.isnan(values)
+        place = jnp.where(counts, jnp.clip(place, 0, self.bins - 1), self.bins)  # beyond the last: nowhere
+        return sketch + jax.nn.one_hot(place, self.bins, dtype=sketch.dtype), spoilt | (counts & jnp.isnan(values))
 
     def finish(self, state):
         low, high = self.bounds
-        counts, spoilt = state
-        total = jnp.cumsum(counts, axis=-1).astype(jnp.result_type(float))
+        sketch, spoilt = state
+        total = jnp.cumsum(sketch, axis=-1).astype(jnp.result_type(float))
         middle = low + (high - low) * (jnp.arange(self.bins, dtype=total.dtype) + 0.5) / self.bins
         # The smallest bin below which at least a fraction p of the realisations lies.
         rank = [jnp.maximum(jnp.ceil(p * total[..., -1:]), 1) for p in self.q]
@@ -163,8 +163,8 @@ class LastState(AbstractStatistic):
     def start(self, values, realizations):
         return jnp.zeros((realizations, *values.shape[1:]), values.dtype)
 
-    def add(self, state, r, values):
-        return state.at[r].set(values[-1])
+    def add(self, state, r, values, counts):
+        return state.at[jnp.where(counts, r, state.shape[0])].set(values[-1], mode="drop")  # in place
 
     def finish(self, state):
         return state
@@ -181,8 +181,8 @@ class Finite(AbstractStatistic):
     def start(self, values, realizations):
         return jnp.zeros((), jnp.int32)
 
-    def add(self, state, r, values):
-        return state + values[-1].astype(state.dtype)
+    def add(self, state, r, values, counts):
+        return state + (values[-1] & counts).astype(state.dtype)
 
     def finish(self, state):
         return state

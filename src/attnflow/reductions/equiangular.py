@@ -9,6 +9,7 @@ and $-1/(n-1)$ (unstable). For $d \ge d^*(n, \beta)$ independent uniform tokens 
 Reference: arXiv:2312.10794, theorems 6.8 and 6.9.
 """
 
+import functools
 from typing import Literal
 
 import diffrax
@@ -83,10 +84,15 @@ def phase_time(beta: Numbers, *, n: int, delta: float = 1e-3, kind: Clock = "SA"
     return _quadrature(beta, jnp.asarray(n, beta.dtype), jnp.asarray(np.log(1 / delta), beta.dtype), kind)
 
 
+@functools.cache
+def _gauss_legendre() -> tuple[np.ndarray, np.ndarray]:
+    return np.polynomial.legendre.leggauss(400)
+
+
 @eqx.filter_jit
 def _quadrature(beta: Array, n: Array, length: Array, kind: Clock) -> Array:
     # The integrand is analytic on a bounded interval: Gauss-Legendre converges geometrically.
-    nodes, weights = np.polynomial.legendre.leggauss(400)
+    nodes, weights = _gauss_legendre()
     s = length / 2 * jnp.asarray(nodes + 1, beta.dtype)
     ds = length / 2 * jnp.asarray(weights, beta.dtype)
 
