@@ -26,6 +26,9 @@ FUNCTIONS = {
     "custom rule": lambda x: jax.nn.logsumexp(jax.nn.relu(x), axis=0) + jax.nn.silu(x)[0],
     "same branch for all": lambda x: jax.lax.cond(jnp.asarray(True), lambda y: 2 * y, lambda y: -y, x),
     "branch by member": lambda x: jax.lax.cond(jnp.sum(x) > 0, lambda y: 2 * y, lambda y: -y, x),
+    "switch by member": lambda x: jax.lax.switch(
+        jnp.sum(x > 0).astype(int) % 3, [lambda y: 2 * y, lambda y: -y, lambda y: y**2], x
+    ),
     "constant result": lambda x: (x, jnp.arange(3.0)),
     "checkpoint": jax.checkpoint(lambda x: jnp.tanh(x) ** 2),
 }

@@ -133,8 +133,10 @@ def _cond(branches: Any, ins: list[Any], flags: list[bool], size: int) -> tuple[
     every = [True] * len(branches[0].jaxpr.outvars)
     if not flags[0]:
         return jax.lax.switch(ins[0], [lambda b=b: run(b) for b in branches]), every
-    if len(branches) != 2:
-        raise NotImplementedError("a switch of more than two branches that differs between members")
+    if len(branches) > 2:
+        cases = zip(*(run(b) for b in branches), strict=True)
+        which = jnp.clip(ins[0], 0, len(branches) - 1)
+        return [jax.lax.select_n(jnp.broadcast_to(which, c[0].shape), *c) for c in cases], every
     # Members differ: the second branch is the usual one, and the first is evaluated only if some member needs it.
     usual, chosen = run(branches[1]), ins[0] != 0
 
