@@ -13,6 +13,7 @@ import attnflow as af
 
 from . import ensembles, systems
 from .machine import ceilings, description
+from .profile import profile
 from .timing import race
 
 Case = tuple[str, dict[str, Callable[[], object]], float, float]
@@ -20,7 +21,7 @@ Case = tuple[str, dict[str, Callable[[], object]], float, float]
 
 def cases() -> Iterator[Case]:
     """Name, contestants, pairs and compile seconds of each piece of work."""
-    for d, realizations, steps in ((2, 1024, 50), (8, 1024, 20), (32, 512, 10), (128, 256, 5)):
+    for d, realizations, steps in ((2, 1024, 300), (8, 1024, 100), (32, 512, 100), (128, 256, 100)):
         yield f"ensemble n=32 d={d} float32", *ensembles.contestants(d, realizations, steps)
     for d in (3, 64):
         for dtype in ("float32", "float64"):
@@ -52,6 +53,11 @@ def main() -> None:
             name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f} s", *shown
         )
     console.print(table)
+    record["profile"] = {f"ensemble n=32 d={d}": profile(d) for d in (32, 128)}
+    for name, parts in record["profile"].items():
+        console.print(
+            f"{name}, parts alone: " + ", ".join(f"{k.replace(' ', ' at ', 1)} {v:.2f}" for k, v in parts.items())
+        )
     console.print("Ceilings (G/s): " + ", ".join(f"{k} {v:.2f}" for k, v in record["ceilings"].items()))
     console.print(", ".join(f"{k} {v}" for k, v in record["machine"].items()))
     if arguments.save:

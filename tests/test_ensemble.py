@@ -184,4 +184,4 @@ def test_large_clouds_do_not_take_a_vector_of_realisations(key: jax.Array) -> No
 
     assert _engine("auto", 32, 2, jnp.float32) == "innermost"
     assert _engine("auto", 4096, 2, jnp.float32) == "batched"
-    assert _chunk_size("batched", 4096, jnp.float32, 100) == 1
+    assert _chunk_size("batched", 4096, 2, jnp.float32, 100) == 1

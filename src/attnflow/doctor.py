@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ._cores import usable_cores
 from .files import cache_folder
 
 Status = Literal["ok", "warning", "fails", "info"]
@@ -100,10 +101,10 @@ def _machine() -> Iterator[Check]:
 
     devices = ", ".join(f"{d.platform}:{d.id} {d.device_kind}".strip() for d in jax.devices())
     yield Check("machine", "devices", "ok", devices)
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limits = [f"{name}={os.environ[name]}" for name in ("NPROC", "OMP_NUM_THREADS", "XLA_FLAGS") if name in os.environ]
-    told = f"{usable} of {os.cpu_count()} cores{''.join(f', {limit}' for limit in limits)}"
-    yield Check("machine", "threads", "info", told, float(usable))
+    names = ("NPROC", "OMP_NUM_THREADS", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES")
+    limits = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    told = f"{usable_cores()} of {os.cpu_count()} cores{''.join(f', {limit}' for limit in limits)}"
+    yield Check("machine", "threads", "info", told, float(usable_cores()))
 
 
 def _precision() -> Iterator[Check]:

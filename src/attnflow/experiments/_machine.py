@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from .._cores import usable_cores
+
 PACKAGES = ("attnflow", "jax", "jaxlib", "diffrax", "numpy", "scipy", "xarray")
 
 
@@ -30,9 +32,11 @@ def library_version() -> str:
 
 def divide_threads(workers: int) -> None:
     """Let this process use its share of the cores. To be called before NumPy and JAX are imported."""
-    share = str(max(1, (os.cpu_count() or 1) // workers))
+    share = str(max(1, usable_cores() // workers))
     for variable in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # NPROC is XLA's
         os.environ.setdefault(variable, share)
+    devices = min(int(os.environ.get("JAX_NUM_CPU_DEVICES", share)), int(share))  # the parent's choice is for itself
+    os.environ["JAX_NUM_CPU_DEVICES"] = str(devices)
 
 
 @contextlib.contextmanager

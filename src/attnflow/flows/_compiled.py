@@ -1,5 +1,6 @@
 """Compile once per (program, shapes, structure), and tell compile time from run time."""
 
+import functools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -7,7 +8,11 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
+from .._cores import all_devices
 from ..spaces import is_concrete
 
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
@@ -23,10 +28,10 @@ class Timed(NamedTuple):
     run_seconds: float
 
 
-def timed_call(fn: Callable[..., Any], *args: Any, on_compile: Callable[[], None] | None = None) -> Timed:
+def timed_call(fn: Callable[..., Any], *args: Any) -> Timed:
     """`fn(*args)` compiled; arrays in `args` are inputs of the program, everything else is part of it.
 
-    `fn` returns arrays only. `on_compile` is called when a compilation is about to start.
+    `fn` returns arrays only.
     """
     if not is_concrete(args) or any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args)):
         return Timed(eqx.filter_jit(fn)(*args), float("nan"), float("nan"))
@@ -35,9 +40,7 @@ def timed_call(fn: Callable[..., Any], *args: Any, on_compile: Callable[[], None
     start = time.perf_counter()
     program = _PROGRAMS.pop(key, None)
     if program is None:
-        if on_compile is not None:
-            on_compile()
-        program = jax.jit(lambda a: fn(*eqx.combine(a, rest))).lower(arrays).compile()
+        program = jax.jit(lambda a: fn(*eqx.combine(a, rest))).lower(arrays).compile(compiler_options())
         compile_seconds = time.perf_counter() - start
     else:
         compile_seconds = 0.0
@@ -47,6 +50,39 @@ def timed_call(fn: Callable[..., Any], *args: Any, on_compile: Callable[[], None
     start = time.perf_counter()
     value = jax.block_until_ready(program(arrays))
     return Timed(value, compile_seconds, time.perf_counter() - start)
+
+
+def everywhere(tree: Any) -> Any:
+    """The arrays of a tree on all devices, for a program that runs on all of them."""
+    arrays, rest = eqx.partition(tree, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, NamedSharding(all_devices(), PartitionSpec())), rest)
+
+
+def on_one_device(tree: Any) -> Any:
+    """What such a program returns as ordinary arrays: to what follows, nothing has happened."""
+    return jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), tree)
+
+
+@functools.cache
+def compiler_options() -> dict[str, Any]:
+    """What XLA is told for this library's programs, as far as this release of it understands."""
+    if jax.default_backend() != "cpu":
+        return {}
+    wished = {
+        # Sums over pairs gain a third from the widest vectors of a processor that has them.
+        "xla_cpu_prefer_vector_width": 512,
+        # Cores wait for each other after minutes of work; by default one that is late for 40 seconds ends the process.
+        "xla_cpu_collective_call_terminate_timeout_seconds": 10**6,
+    }
+    return {name: value for name, value in wished.items() if _understood({name: value})}
+
+
+def _understood(option: dict[str, Any]) -> bool:
+    try:
+        jax.jit(lambda: 0).lower().compile(option)
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
 
 
 def _closes_over_tracer(leaf: Any) -> bool:

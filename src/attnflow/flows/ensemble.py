@@ -1,8 +1,9 @@
 """Many realisations, and many parameter values, in one compiled program.
 
-The work of an ensemble is cut into chunks whose pairs fit into a core's cache. Within a chunk the realisations are the
-innermost axis for few dimensions (see `trailing_vmap` and the broadcast engine of the pair sums), and a leading batch
-axis otherwise. Statistics are updated as chunks finish, so memory does not grow with the number of realisations.
+The work of an ensemble is cut into chunks whose pairs fit into a core's cache, and every device (a core is one) takes a
+chunk of its own. Within a chunk the realisations are the innermost axis for few dimensions (see `trailing_vmap` and the
+broadcast engine of the pair sums), and a leading batch axis otherwise. Statistics are updated as chunks finish, so
+memory does not grow with the number of realisations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,20 +15,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .._cores import AXIS, all_devices
 from ..errors import InputError
 from ..models import AbstractModel, jump_times
 from ..pairsums import resolve_kernel
-from ..spaces import Numbers, check_tokens, check_weights
-from ._compiled import timed_call
+from ..spaces import Numbers, check_tokens, check_weights, is_concrete
+from ._compiled import everywhere, on_one_device, timed_call
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
 
 ENGINES = ("auto", "innermost", "batched")
 # Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
-INNERMOST_DIMENSION = 4
-# Bytes of pair scores that a chunk may hold: half of the second-level cache of one core.
-CHUNK_BYTES = 1 << 19
+INNERMOST_DIMENSION = 8
+# Bytes that the pairs of a chunk may take: a quarter of the second-level cache of one core.
+CHUNK_BYTES = 1 << 18
 # Above this a vector of 16 realisations is too large to be computed together.
 INNERMOST_BYTES = 1 << 25
 
@@ -44,6 +46,7 @@ class _Plan(NamedTuple):
     engine: str
     solver: str
     kernel: str
+    mesh: jax.sharding.Mesh | None
 
 
 class EnsembleResult(NamedTuple):
@@ -95,8 +98,10 @@ def ensemble(
     times = _check_times(ts, t0, solver, dt)
     engine = _engine(engine, n, d, x0.dtype)
     kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
-    size = _chunk_size(engine, n, x0.dtype, realizations) if chunk is None else chunk
-    plan = _Plan(sampler, realizations, min(size, realizations), engine, solver, kernel)
+    mesh = all_devices() if is_concrete(models, key, x0) and all_devices().size > 1 else None
+    share = realizations if mesh is None else -(-realizations // mesh.size)
+    size = _chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
+    plan = _Plan(sampler, realizations, min(size, share), engine, solver, kernel, mesh)
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
     jumps = _jumps(models, t0, times[-1])
     stops = np.union1d(times, jumps)
@@ -111,10 +116,11 @@ def ensemble(
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
     }
-    stacked = _stack(models)
-    timed = timed_call(_program, plan, stacked, jnp.arange(len(models)), arrays, {**statistics, _FINITE: Finite()}, key)
-    finite = timed.value.pop(_FINITE)
-    values = timed.value if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], timed.value)
+    inputs = (_stack(models), jnp.arange(len(models)), arrays, {**statistics, _FINITE: Finite()}, key)
+    timed = timed_call(_program, plan, *(inputs if mesh is None else everywhere(inputs)))
+    result = timed.value if mesh is None else on_one_device(timed.value)
+    finite = result.pop(_FINITE)
+    values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
     stats = {
         "compile_seconds": timed.compile_seconds,
@@ -125,12 +131,23 @@ def ensemble(
     return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
 
 
-def _program(
+def _program(plan: _Plan, *inputs: Any) -> dict[str, Any]:
+    """The whole ensemble; with a mesh every device runs the same program on its own rows, and has all results."""
+    if plan.mesh is None:
+        return _share(plan, *inputs)
+    numbers, rest = eqx.partition(inputs, eqx.is_array)
+    whole = jax.sharding.PartitionSpec()
+    run = lambda numbers: _share(plan, *eqx.combine(numbers, rest))  # noqa: E731
+    return jax.shard_map(run, mesh=plan.mesh, in_specs=whole, out_specs=whole, check_vma=False)(numbers)
+
+
+def _share(
     plan: _Plan, models: Any, which: Array, arrays: dict[str, Any], statistics: dict[str, AbstractStatistic], key: Any
 ) -> dict[str, Any]:
-    chunks = -(-plan.realizations // plan.chunk)
+    devices = 1 if plan.mesh is None else plan.mesh.size
+    rounds = -(-plan.realizations // (plan.chunk * devices))
     dtype = arrays["like"].dtype
-    indices = jnp.arange(chunks * plan.chunk).reshape(chunks, plan.chunk)
+    indices = jnp.arange(rounds * devices * plan.chunk).reshape(rounds, devices, plan.chunk)
 
     def one_model(item: Any) -> dict[str, Any]:
         model: Any = eqx.combine(item[1], models.static)
@@ -138,24 +155,27 @@ def _program(
         def draw(r: Array) -> Array:
             return model.space.nearest(plan.sampler(jax.random.fold_in(key, r)).astype(dtype))
 
-        def one_chunk(states: dict[str, Any], rows: Array) -> tuple[dict[str, Any], None]:
-            observed = _observe(plan, model, jax.vmap(draw)(rows), arrays, statistics)
+        def one_round(states: dict[str, Any], rows: Array) -> tuple[dict[str, Any], None]:
+            mine = rows[0] if plan.mesh is None else rows[jax.lax.axis_index(AXIS)]
+            observed = _observe(plan, model, jax.vmap(draw)(mine), arrays, statistics)
+            if plan.mesh is not None:
+                observed = jax.lax.all_gather(observed, AXIS, tiled=True)
             for name, statistic in statistics.items():
 
                 def add(state, item, statistic=statistic):
                     r, values = item
-                    # The last chunk may hold more members than realisations were asked for.
+                    # The last chunks may hold more members than realisations were asked for.
                     return statistic.add(state, r, values, r < plan.realizations), None
 
-                states[name], _ = jax.lax.scan(add, states[name], (rows, observed[name]))
+                states[name], _ = jax.lax.scan(add, states[name], (rows.reshape(-1), observed[name]))
             return states, None
 
-        shapes = jax.eval_shape(lambda r: _observe(plan, model, jax.vmap(draw)(r), arrays, statistics), indices[0])
+        shapes = jax.eval_shape(lambda r: _observe(plan, model, jax.vmap(draw)(r), arrays, statistics), indices[0, 0])
         states = {
             name: s.start(jax.ShapeDtypeStruct(shapes[name].shape[1:], shapes[name].dtype), plan.realizations)
             for name, s in statistics.items()
         }
-        states, _ = jax.lax.scan(one_chunk, states, indices)
+        states, _ = jax.lax.scan(one_round, states, indices)
         return {name: s.finish(states[name]) for name, s in statistics.items()}
 
     return jax.lax.map(one_model, (which, models.numbers))
@@ -258,9 +278,11 @@ def _engine(engine: str, n: int, d: int, dtype: Any) -> str:
     return "innermost" if d <= INNERMOST_DIMENSION and small else "batched"
 
 
-def _chunk_size(engine: str, n: int, dtype: Any, realizations: int) -> int:
-    """As many realisations as keep a chunk's pairs in the cache; innermost, in whole vectors of 16."""
-    fit = CHUNK_BYTES // (n * n * jnp.dtype(dtype).itemsize)
+def _chunk_size(engine: str, n: int, d: int, dtype: Any, realizations: int) -> int:
+    """As many realisations as keep a chunk in the cache; innermost, in whole vectors of 16."""
+    size = jnp.dtype(dtype).itemsize
     if engine == "batched":
-        return int(np.clip(fit, 1, realizations))
-    return int(np.clip(fit // 16 * 16, 16, -(-realizations // 16) * 16))
+        return int(np.clip(CHUNK_BYTES // (n * n * size), 1, realizations))
+    # Coordinates are read again for every pair: with many of them, fewer realisations go together.
+    fit = CHUNK_BYTES // (n * (n + 3 * d) * size)
+    return int(np.clip(round(fit / 16) * 16, 16, -(-realizations // 16) * 16))

@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from .._cores import all_devices
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._compiled import timed_call
+from ._compiled import everywhere, on_one_device, timed_call
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
@@ -87,17 +88,21 @@ def simulate(
     if max_steps < 1:
         raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
     options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
-    if mesh is not None:
-        x0, w = _shard(x0, w, mesh)
-    plan = _Plan(solver, resolve_kernel(kernel, x0.shape[0], x0.shape[0]), max_steps, progress)
+    chosen = resolve_kernel(kernel, x0.shape[0], x0.shape[0])
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
+    inputs = (model, x0, w, numbers, key)
+    if mesh is not None:
+        inputs = (model, *_shard(x0, w, mesh), numbers, key)
+    elif (kernel, chosen) == ("auto", "blocked") and is_concrete(inputs) and all_devices().size > 1:
+        chosen, inputs = "sharded", everywhere(inputs)
+    plan = _Plan(solver, chosen, max_steps, progress)
     with progress_bar(progress):
         try:
-            timed = timed_call(_solve, plan, model, x0, w, numbers, key)
+            timed = timed_call(_solve, plan, *inputs)
         except TypeError as error:  # what JAX says when shapes do not fit
             reason = str(error).splitlines()[0]
             raise InputError(f"the model does not fit tokens of shape {x0.shape}: {reason.rstrip('.')}.") from error
-    xs, code, steps = timed.value
+    xs, code, steps = on_one_device(timed.value) if chosen == "sharded" else timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
         ts=numbers["ts"],

@@ -9,13 +9,14 @@ from ..errors import InputError
 from ._blocked import blocked_sums
 from ._dense import broadcast_sums, dense_sums
 from ._pairs import AbstractPairs, Full
-from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction
+from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
 from ._scores import AbstractScore, Projected
+from ._sharded import sharded_sums
 from ._tiles import tile_logits
 
 Reduce = str | AbstractReduction | Hardmax | Callable[[Array], Array]
 
-ENGINES = {"dense": dense_sums, "blocked": blocked_sums, "broadcast": broadcast_sums}
+ENGINES = {"dense": dense_sums, "blocked": blocked_sums, "sharded": sharded_sums, "broadcast": broadcast_sums}
 # From here on the dense engine's n-by-m arrays leave the caches and the blocked engine is at least as fast.
 DENSE_PAIRS = 1024 * 1024
 
@@ -53,7 +54,7 @@ def pair_sums(
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
       `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
-    - `kernel`: the engine (`dense`, `blocked`, `broadcast`); resolved once by `simulate` and passed down.
+    - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
 
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
     """
@@ -100,7 +101,7 @@ def pair_weights(
     def weights(reduction: AbstractReduction, selection: Hardmax | None) -> tuple[Array, Array]:
         kept = logits if selection is None else selection.ties(logits, selection.best(logits, outside))
         top = reduction.top(kept, outside)
-        tile_weights, mass = reduction.weights(kept, outside, top)
+        tile_weights, mass = reduction.weights(kept, outside, finite(top))
         # The weights of a row are its result for the identity matrix of values.
         num, log_z = reduction.finish(top, (tile_weights, jnp.sum(mass, axis=1)))
         return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))

@@ -1,16 +1,18 @@
 """The blocked engine: memory proportional to the number of tokens, forward, reverse and `jvp`.
 
-Queries go through `lax.map` in tiles; for each tile the keys are scanned in tiles, with sums kept relative to a
-running row maximum. Both loops are checkpointed, so that differentiation stores carries and recomputes exponentials.
-There is no custom derivative rule here: it would end forward mode and implicit solvers.
+Queries go through `lax.map` in tiles; for each tile the keys are scanned in tiles, with sums kept relative to a bound
+of the scores, or where there is none to a running row maximum. The loops are checkpointed, so that differentiation
+stores carries and recomputes exponentials. There is no custom derivative rule here: it would end forward mode and
+implicit solvers.
 """
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
+from ._bounded import upper_bound
 from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Hardmax, Sums
+from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits, tile_sums
 
@@ -27,9 +29,16 @@ def blocked_sums(
     reduction: AbstractReduction,
     selection: Hardmax | None = None,
     tile_size: tuple[int, int] = (QUERIES, KEYS),
+    rows: Int[Array, " n"] | None = None,
+    of: int | None = None,
 ) -> Sums:
-    """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one."""
+    """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one.
+
+    The queries may be some only of those that `pairs` speaks of: their numbers are `rows`, among `of`.
+    """
     n, m = tile.queries.shape[0], tile.keys.shape[0]
+    total = n if of is None else of
+    i = jnp.arange(n) if rows is None else rows
     a, b = min(tile_size[0], n), min(tile_size[1], m)
     if m % b and log_w is None:
         log_w = jnp.zeros(m, tile.keys.dtype)
@@ -41,42 +50,72 @@ def blocked_sums(
         "j": _cut(jnp.arange(m), b),
     }
 
-    @jax.checkpoint
-    def rows(query):
-        def scores(key):
-            part = Projected(query["queries"], key["keys"], query["bias"], key["bias"])
-            return tile_logits(score, part, key["log_w"], pairs, query["i"], key["j"], n, m)
+    def scores(query, key):
+        part = Projected(query["queries"], key["keys"], query["bias"], key["bias"])
+        return tile_logits(score, part, key["log_w"], pairs, query["i"], key["j"], total, m)
 
+    nothing = (jnp.zeros((a, values.shape[1]), values.dtype), jnp.zeros(a, values.dtype))
+
+    def highest(query):
+        """The greatest score of each query of a tile."""
+
+        def climb(top, key):
+            return jnp.maximum(top, reduction.top(*scores(query, key))), None
+
+        top, _ = jax.lax.scan(climb, jnp.full(a, -jnp.inf, tile.queries.dtype), jax.lax.stop_gradient(keys))
+        return finite(top)
+
+    @jax.checkpoint
+    def below(query):
+        """Sums of a tile of queries relative to a top that is known."""
+
+        @jax.checkpoint
+        def add(sums, key):
+            more = tile_sums(reduction, *scores(query, key), key["values"], query["top"])
+            return jax.tree.map(jnp.add, sums, more), None
+
+        return jax.lax.scan(add, nothing, keys)[0]
+
+    @jax.checkpoint
+    def running(query):
+        """The same, finished, relative to a running maximum."""
         bottom = jnp.full(a, -jnp.inf, tile.queries.dtype)
         best = bottom
         if selection is not None:
 
             def climb(top, key, selection=selection):
-                return jnp.maximum(top, selection.best(*scores(key))), None
+                return jnp.maximum(top, selection.best(*scores(query, key))), None
 
             best, _ = jax.lax.scan(climb, bottom, keys)
 
         @jax.checkpoint
         def add(carry, key):
             top, (num, mass) = carry
-            logits, outside = scores(key)
+            logits, outside = scores(query, key)
             logits = logits if selection is None else selection.ties(logits, best)
             new = jnp.maximum(top, reduction.top(logits, outside))
             old = reduction.rescale(top, new)
-            more, more_mass = tile_sums(reduction, logits, outside, key["values"], new)
+            more, more_mass = tile_sums(reduction, logits, outside, key["values"], finite(new))
             return (new, (old[:, None] * num + more, old * mass + more_mass)), None
 
-        nothing = (jnp.zeros((a, values.shape[1]), values.dtype), jnp.zeros(a, values.dtype))
         (top, sums), _ = jax.lax.scan(add, (bottom, nothing), keys)
         return reduction.finish(top, sums)
 
+    bounded = upper_bound(score, tile, log_w, pairs, reduction, selection, i)
     queries = {
         "queries": _cut(tile.queries, a),
         "bias": None if tile.query_bias is None else _cut(tile.query_bias, a),
-        "i": _cut(jnp.arange(n), a),
+        "i": _cut(i, a),
     }
-    num, log_z = jax.lax.map(rows, queries)
-    return num.reshape(log_z.size, values.shape[1])[:n], log_z.reshape(-1)[:n]
+    if bounded is None:
+        num, log_z = jax.lax.map(running, queries)
+        return num.reshape(log_z.size, values.shape[1])[:n], log_z.reshape(-1)[:n]
+
+    bound, safe = bounded
+    # The maximum is found without derivatives, so that these are not stored for two ways to sum.
+    top = jax.lax.cond(safe, lambda: _cut(bound, a), lambda: jax.lax.map(highest, jax.lax.stop_gradient(queries)))
+    num, mass = jax.lax.map(below, queries | {"top": top})
+    return reduction.finish(top.reshape(-1)[:n], (num.reshape(mass.size, values.shape[1])[:n], mass.reshape(-1)[:n]))
 
 
 def _cut(x: Array, size: int, fill: float = 0) -> Array:

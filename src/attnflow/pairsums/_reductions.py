@@ -1,8 +1,8 @@
 r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
 
 A reduction works tile by tile, relative to a row's `top`, so that an engine may cut the keys as it likes: `top` of a
-tile ($-\infty$ for a row without keys), `weights` of a tile given a top, `rescale`, the factor from an old top to a
-new one, and `finish`. `Hardmax` is a selection of keys before an exponential reduction.
+tile ($-\infty$ for a row without keys), `weights` of a tile given a finite top, `rescale`, the factor from an old top
+to a new one, and `finish`. `Hardmax` is a selection of keys before an exponential reduction.
 A row without keys ends as `(0, -inf)` with a zero gradient: every division and logarithm is guarded before it is taken.
 """
 
@@ -51,14 +51,14 @@ class Exponential(AbstractReduction):
         return _row_max(logits if log_w is None else logits + log_w)
 
     def weights(self, logits, log_w, top):
-        e = jnp.exp((logits if log_w is None else logits + log_w) - _finite(top)[:, None])
+        e = jnp.exp((logits if log_w is None else logits + log_w) - top[:, None])
         return e, e
 
     def rescale(self, old, new):
-        return jnp.exp(old - _finite(new))
+        return jnp.exp(old - finite(new))
 
     def finish(self, top, sums):
-        return _mean(_finite(top), sums)
+        return _mean(finite(top), sums)
 
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
@@ -80,15 +80,15 @@ class Pointwise(AbstractReduction):
     def weights(self, logits, log_w, top):
         if log_w is None:
             return self.phi(logits), jnp.ones_like(logits)
-        e = jnp.exp(log_w - _finite(top)[:, None])
+        e = jnp.exp(log_w - top[:, None])
         # A pair left out must stay out even where phi overflows: zero times infinity is not zero.
         return jnp.where(e > 0, e * self.phi(jnp.where(e > 0, logits, 0)), 0), e
 
     def rescale(self, old, new):
-        return jnp.exp(old - _finite(new))
+        return jnp.exp(old - finite(new))
 
     def finish(self, top, sums):
-        top = _finite(top)
+        top = finite(top)
         return jnp.exp(top)[:, None] * sums[0], _mean(top, sums)[1]
 
     def scaled(self, num, log_z, log_c):
@@ -138,8 +138,9 @@ def _row_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
     return jax.lax.stop_gradient(jnp.max(a, axis=1))
 
 
-def _finite(top: Float[Array, " n"]) -> Float[Array, " n"]:
-    return jnp.where(top == -jnp.inf, 0, top)  # a row without keys: exp(-inf - 0) = 0
+def finite(top: Float[Array, " n"]) -> Float[Array, " n"]:
+    """A top to subtract: zero for a row without keys, since exp(-inf - 0) = 0."""
+    return jnp.where(top == -jnp.inf, 0, top)
 
 
 def _mean(top: Float[Array, " n"], sums: Sums) -> Sums:

@@ -51,6 +51,10 @@ class AbstractScore(eqx.Module):
     def bound(self, tile: Projected) -> Float[Array, " n"]:
         """An upper bound of each query's scores, cheaper than the scores."""
 
+    @abc.abstractmethod
+    def matched(self, tile: Projected) -> Float[Array, " n"]:
+        """The score of each query for the key with the same number; as many keys as queries."""
+
 
 def check_width(name: str, matrix: Float[Array, "p e"], d: int) -> None:
     """Refuse a matrix that cannot be applied to tokens of dimension `d`."""
@@ -75,6 +79,14 @@ def inner_bound(tile: Projected) -> Float[Array, " n"]:
     if tile.query_bias is not None:
         bound = bound + tile.query_bias
     return bound if tile.key_bias is None else bound + jnp.max(tile.key_bias)
+
+
+def inner_matched(tile: Projected) -> Float[Array, " n"]:
+    """`<q_i, k_i> + a_i + c_i`."""
+    s = jnp.sum(tile.queries * tile.keys, axis=1)
+    for bias in (tile.query_bias, tile.key_bias):
+        s = s if bias is None else s + bias
+    return s
 
 
 class Inner(AbstractScore):
@@ -125,6 +137,9 @@ class Inner(AbstractScore):
 
     def bound(self, tile: Projected) -> Float[Array, " n"]:
         return inner_bound(tile)
+
+    def matched(self, tile: Projected) -> Float[Array, " n"]:
+        return inner_matched(tile)
 
 
 class SquaredDistance(AbstractScore):
@@ -178,3 +193,8 @@ class SquaredDistance(AbstractScore):
 
     def bound(self, tile: Projected) -> Float[Array, " n"]:
         return jnp.zeros_like(tile.queries[:, 0])
+
+    def matched(self, tile: Projected) -> Float[Array, " n"]:
+        if not self.by_difference:
+            return inner_matched(tile)
+        return -self.g.astype(tile.keys.dtype) * jnp.sum((tile.queries - tile.keys) ** 2, axis=1)

@@ -1,0 +1,59 @@
+"""Exponentials relative to a bound of the scores that costs nothing, instead of to the row maximum.
+
+A row maximum is a second pass over the pairs. Relative to an upper bound nothing overflows; and nothing underflows if
+one key of the row is near the bound. On the sphere that is the query itself, so one key is looked at: the one with the
+query's number. Only if it is far below the bound for some query must there be a maximum.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Bool, Float, Int
+
+from ._pairs import AbstractPairs, Full
+from ._reductions import AbstractReduction, Exponential, Hardmax
+from ._scores import AbstractScore, Projected
+
+
+def upper_bound(
+    score: AbstractScore,
+    tile: Projected,
+    log_w: Float[Array, " m"] | None,
+    pairs: AbstractPairs,
+    reduction: AbstractReduction,
+    selection: Hardmax | None,
+    i: Int[Array, " n"],
+    *,
+    common: bool = False,
+) -> tuple[Float[Array, " n"], Bool[Array, ""]] | None:
+    """A top for every row, and whether no row loses digits relative to it; `None` where no bound is known.
+
+    `i` are the numbers of the queries. A `common` top is the same for all rows. Pairs other than all may leave a row
+    without keys, which no bound would see.
+    """
+    if not isinstance(reduction, Exponential) or selection is not None or not isinstance(pairs, Full):
+        return None
+    own = jnp.minimum(i, tile.keys.shape[0] - 1)
+    key_bias = None if tile.key_bias is None else tile.key_bias[own]
+    low = score.matched(Projected(tile.queries, tile.keys[own], tile.query_bias, key_bias))
+    top = score.bound(tile)
+    top = jnp.broadcast_to(jnp.max(top), top.shape) if common else top
+    if log_w is not None:
+        log_w = log_w.astype(top.dtype)
+        low, heaviest = low + log_w[own], jnp.max(log_w)
+        top = top + jnp.where(heaviest == -jnp.inf, 0, heaviest)
+    top, low = jax.lax.stop_gradient((top, low))
+    # A row's sum is at least exp(low - top), which may be small but must be far from the smallest number.
+    margin = -0.5 * jnp.log(jnp.finfo(top.dtype).tiny)
+    return top, _for_all(jnp.all(top - low < margin))
+
+
+@custom_vmap
+def _for_all(condition: Bool[Array, ""]) -> Bool[Array, ""]:
+    """A condition that a batch decides together: batched `cond` would otherwise evaluate both sides always."""
+    return condition
+
+
+@_for_all.def_vmap
+def _for_all_members(axis_size, in_batched, condition):
+    return jnp.all(condition), False
