@@ -34,6 +34,7 @@ from .flows import load as load
 from .flows import simulate as simulate
 from .models import AbstractModel as AbstractModel
 from .models import Flow as Flow
+from .models import NormalizedAttention as NormalizedAttention
 from .models import Piecewise as Piecewise
 from .models import SelfAttention as SelfAttention
 from .models import field as field
@@ -45,7 +46,15 @@ from .pairsums import pair_sums as pair_sums
 from .pairsums import pair_weights as pair_weights
 from .plots import animate as animate
 from .reductions import equiangular_flow as equiangular_flow
+from .reductions import fastest_mode as fastest_mode
+from .reductions import growth_rate as growth_rate
+from .reductions import hemisphere_probability as hemisphere_probability
+from .reductions import light_token as light_token
+from .reductions import long_context_cosine as long_context_cosine
 from .reductions import phase_time as phase_time
+from .reductions import two_cluster_flow as two_cluster_flow
+from .reductions import two_cluster_time as two_cluster_time
+from .reductions import uniform_energy as uniform_energy
 from .registry import Entry as Entry
 from .registry import Param as Param
 from .spaces import AbstractSpace as AbstractSpace

@@ -3,6 +3,7 @@
 from ._model import AbstractModel as AbstractModel
 from ._model import field as field
 from .flow import Flow as Flow
+from .normalization import NormalizedAttention as NormalizedAttention
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time

@@ -9,10 +9,6 @@ and $-1/(n-1)$ (unstable). For $d \ge d^*(n, \beta)$ independent uniform tokens 
 Reference: arXiv:2312.10794, theorems 6.8 and 6.9.
 """
 
-import functools
-from typing import Literal
-
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,10 +16,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
-
-Clock = Literal["SA", "USA", "shifted USA"]
-CLOCKS = ("SA", "USA", "shifted USA")
+from ..spaces import Numbers
+from ._scalar import Clock, check_beta, check_clock, gauss_legendre, scalar_flow
 
 
 def equiangular_rate(g: ArrayLike, *, n: ArrayLike, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
@@ -50,23 +44,7 @@ def equiangular_flow(
 
 @eqx.filter_jit
 def _flow(ts: Array, n: Array, beta: Array, rho0: Array, kind: Clock) -> Array:
-    double = ts.dtype == jnp.float64
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(lambda t, g, _: equiangular_rate(g, n=n, beta=beta, kind=kind)),
-        diffrax.Dopri8() if double else diffrax.Tsit5(),
-        ts[0],
-        ts[-1],
-        None,
-        rho0,
-        # Saved times are steps: the interpolant of an eighth-order method is of lower order than the method.
-        stepsize_controller=diffrax.ClipStepSizeController(
-            diffrax.PIDController(rtol=1e-11 if double else 1e-6, atol=1e-13 if double else 1e-8), step_ts=ts
-        ),
-        saveat=diffrax.SaveAt(ts=ts),
-        max_steps=100_000,
-    )
-    assert solution.ys is not None
-    return solution.ys
+    return scalar_flow(lambda g: equiangular_rate(g, n=n, beta=beta, kind=kind), ts, rho0)
 
 
 def phase_time(beta: Numbers, *, n: int, delta: float = 1e-3, kind: Clock = "SA") -> Float[Array, "..."]:
@@ -84,15 +62,9 @@ def phase_time(beta: Numbers, *, n: int, delta: float = 1e-3, kind: Clock = "SA"
     return _quadrature(beta, jnp.asarray(n, beta.dtype), jnp.asarray(np.log(1 / delta), beta.dtype), kind)
 
 
-@functools.cache
-def _gauss_legendre() -> tuple[np.ndarray, np.ndarray]:
-    return np.polynomial.legendre.leggauss(400)
-
-
 @eqx.filter_jit
 def _quadrature(beta: Array, n: Array, length: Array, kind: Clock) -> Array:
-    # The integrand is analytic on a bounded interval: Gauss-Legendre converges geometrically.
-    nodes, weights = _gauss_legendre()
+    nodes, weights = gauss_legendre()
     s = length / 2 * jnp.asarray(nodes + 1, beta.dtype)
     ds = length / 2 * jnp.asarray(weights, beta.dtype)
 
@@ -105,7 +77,5 @@ def _quadrature(beta: Array, n: Array, length: Array, kind: Clock) -> Array:
 def _check(n: int, beta: Numbers, kind: str) -> None:
     if n < 2:
         raise InputError(f"n = {n}: equiangular tokens come in twos or more.")
-    if kind not in CLOCKS:
-        raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
-    if is_concrete(beta) and not np.all(np.isfinite(np.asarray(beta)) & (np.asarray(beta) >= 0)):
-        raise InputError(f"beta = {beta} must be finite and not negative.")
+    check_clock(kind)
+    check_beta(beta)

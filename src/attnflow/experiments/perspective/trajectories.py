@@ -5,7 +5,6 @@ that $\dot E = \sum_i w_i Z_i |\dot x_i|^2$. Here energies come from the library
 velocities are computed again from the definition.
 """
 
-import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +99,6 @@ def _gaps(data: "xarray.Dataset") -> "numpy.ndarray":
     return np.array([((a[:, None] - a[None]) ** 2).sum(axis=-1).max() / 2 for a in x])
 
 
-def uniform_energy(beta: float) -> float:
-    r"""$\widehat E$ of the uniform measure on $S^2$: $(1 - e^{-2\beta})/(2\beta)$."""
-    return -math.expm1(-2 * beta) / (2 * beta)
-
-
 def tokens_on_the_sphere(results: Results) -> Any:
     """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for three inverse
     temperatures β: one cluster at β = 1, several that hardly move at larger β.
@@ -126,6 +120,7 @@ def energy_along_time(results: Results) -> Any:
     """The energy Ê of the same runs: it never falls, starts above its value at the uniform measure (dotted), and is 1
     when all tokens have met. Plateaus are clusters that wait for one another.
     """
+    import attnflow as af
     from attnflow import plots
 
     with plots.style():
@@ -133,7 +128,7 @@ def energy_along_time(results: Results) -> Any:
         axes = figure.subplots()
         for (cell, data), colour in zip(results.where(n=64), plots.PALETTE.values(), strict=False):
             axes.plot(data["time"], data["energy"], color=colour, label=rf"$\beta = {cell['beta']:g}$")
-            axes.axhline(uniform_energy(cell["beta"]), color=colour, lw=0.9, ls=":")
+            axes.axhline(float(af.uniform_energy(3, beta=cell["beta"])), color=colour, lw=0.9, ls=":")
         axes.set(xlabel="time $t$", ylabel=r"energy $\widehat{E}(t)$", xlim=(0, T1), ylim=(0, 1.05))
         axes.grid()
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))

@@ -1,0 +1,48 @@
+r"""Linear instability of the uniform measure: which pattern grows out of it, and how fast.
+
+A small spherical harmonic of degree $k$ in the density, on the circle $\cos k\theta$, grows like $e^{\lambda t}$ with
+
+$$ \text{SA:}\quad \lambda = \frac{k(k+d-2)}{\beta}\,\frac{I_{k+d/2-1}(\beta)}{I_{d/2-1}(\beta)}
+   \;\overset{d=2}=\; \frac{k^2 I_k(\beta)}{\beta I_0(\beta)}, \qquad
+   \text{USA:}\quad \lambda = \frac{k(k+d-2)}{\beta}\, e^\beta \Lambda_k
+   \;\overset{d=2}=\; \frac{k^2 I_k(\beta)}{\beta} ,$$
+
+with $\Lambda_k$ of `uniform_measure`. On the circle the fastest mode is near $\sqrt{2\beta}$: the number of clusters
+that form first. Reference: docs/theory/sphere.md, Growth of patterns; arXiv:2410.23228.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..errors import InputError
+from ..spaces import Numbers
+from ._scalar import Clock, check_clock
+from .uniform_measure import log_eigenvalue, numbers
+
+
+def growth_rate(k: Numbers, *, beta: Numbers, d: int = 2, kind: Clock = "SA") -> Float[Array, "..."]:
+    r"""The rate $\lambda$ of degree `k`; `k` and `beta` are broadcast together. Negative never: all patterns grow.
+
+    For `kind="USA"` it is of the order $e^\beta$; the shifted clock has no such factor.
+    """
+    check_clock(kind)
+    beta, k = numbers(d, beta), np.asarray(k, float)
+    if not np.all((k >= 0) & (k == np.round(k))):
+        raise InputError(f"k = {k} must be a whole number, at least 0.")
+    return jnp.asarray(_rates(k, beta, d, kind), jnp.result_type(float))
+
+
+def fastest_mode(beta: Numbers, *, d: int = 2) -> Int[Array, "..."]:
+    r"""The degree that grows fastest, $\arg\max_k k(k+d-2) I_{k+d/2-1}(\beta)$; the same for all clocks."""
+    beta = numbers(d, beta)
+    # e^{-k^2/2 beta} bounds the decay in k: the maximum is never beyond twice its asymptotic place.
+    k = np.arange(1, 5 + int(2 * np.sqrt(2 * beta.max(initial=0.0) + d)))
+    return jnp.asarray(k[np.argmax(_rates(k, beta[..., None], d, "SA"), axis=-1)])
+
+
+def _rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarray:
+    log_scale = {"SA": -log_eigenvalue(0, d, beta), "USA": beta, "shifted USA": np.zeros_like(beta)}[kind]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rates = k * (k + d - 2) / beta * np.exp(log_eigenvalue(k, d, beta) + log_scale)
+    return np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone

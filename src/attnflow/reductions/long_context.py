@@ -1,0 +1,52 @@
+r"""One attention layer on a long context: does it keep tokens apart, or make them all alike?
+
+$n$ unit tokens have inner products $\rho$, and the inverse temperature grows with the context, $\beta = c\log n$. By
+symmetry a token attends to itself with the weight $a$ and to each other one with $b = (1-a)/(n-1)$,
+
+$$ a = \frac{1}{1 + (n-1)\, n^{-c(1-\rho)}}, $$
+
+and two outputs $y_i = a x_i + b\sum_{j \ne i} x_j$ (the attention alone, $V = I$, no residual) have the cosine
+
+$$ 1 - \frac{(a-b)^2(1-\rho)}{|y|^2}, \qquad |y|^2 = (a-b)^2 + b\,(2(a-b) + nb)\,(1 + (n-1)\rho) . $$
+
+As $n \to \infty$ a phase transition: 1 for $c < 1/(1-\rho)$, $4\rho/(1+3\rho)$ at equality, $\rho$ above.
+
+Reference: arXiv:2512.01868, section 6; docs/theory/sphere.md, Long context.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..spaces import is_concrete
+
+
+def long_context_cosine(rho: ArrayLike, c: ArrayLike, n: ArrayLike | None = None) -> Float[Array, "..."]:
+    r"""The cosine of two outputs of one layer at $\beta = c\log n$, exactly; `n=None` is the limit of a long context.
+
+    Broadcast over `rho` in (0, 1), `c` and `n`, which may be as large as a float can be.
+    """
+    if is_concrete(rho) and not np.all((np.asarray(rho) > 0) & (np.asarray(rho) < 1)):
+        raise InputError(f"rho = {rho} must lie strictly between 0 and 1.")
+    if is_concrete(c) and not np.all(np.isfinite(np.asarray(c)) & (np.asarray(c) >= 0)):
+        raise InputError(f"c = {c} must be finite and not negative (beta = c log n).")
+    if n is not None and is_concrete(n) and not np.all(np.asarray(n) >= 2):
+        raise InputError(f"n = {n}: a context has at least two tokens.")
+    kind = jnp.result_type(float)
+    rho, c, *more = jnp.broadcast_arrays(*(jnp.asarray(a, kind) for a in (rho, c, *(() if n is None else (n,)))))
+    return _finite(rho, c, more[0]) if more else _limit(rho, c)
+
+
+def _finite(rho: Array, c: Array, n: Array) -> Array:
+    a = 1 / (1 + jnp.exp(jnp.log(n - 1) - c * (1 - rho) * jnp.log(n)))
+    b = (1 - a) / (n - 1)
+    mean = (1 + (n - 1) * rho) / n  # of a row of the Gram matrix
+    square = (a - b) ** 2 + n * b * (2 * (a - b) + n * b) * mean
+    return 1 - (a - b) ** 2 * (1 - rho) / square
+
+
+def _limit(rho: Array, c: Array) -> Array:
+    excess = c * (1 - rho) - 1
+    critical = jnp.abs(excess) <= 8 * jnp.finfo(rho.dtype).eps  # a product that is 1 up to rounding
+    return jnp.where(critical, 4 * rho / (1 + 3 * rho), jnp.where(excess < 0, jnp.ones_like(rho), rho))
