@@ -139,3 +139,26 @@ def test_options_that_the_compiler_does_not_know_are_left_out():
         "xla_cpu_prefer_vector_width",
         "xla_cpu_collective_call_terminate_timeout_seconds",
     }
+
+
+def test_a_factorisation_keeps_a_program_on_one_device():
+    """Threads of several devices that load LAPACK at once were seen to wait for ever."""
+    out = python(
+        """
+import jax, jax.numpy as jnp, attnflow as af
+from attnflow.flows._compiled import factorizes
+af.precision("float64")
+def correlated(key):
+    return af.Sphere().nearest(jnp.linalg.cholesky(0.5 * jnp.eye(8) + 0.5) @ jax.random.normal(key, (8, 8)))
+def largest(t, x, w):
+    return jnp.linalg.svd(x, compute_uv=False)[0]
+for sampler, observable in ((correlated, largest), (lambda k: af.sphere.uniform(n=8, d=8, key=k), largest)):
+    af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=20, ts=[0.2], reduce=af.Mean(observable),
+                key=jax.random.key(0), chunk=4)
+hidden = jax.make_jaxpr(lambda x: jax.lax.map(jax.jit(lambda a: jax.lax.cond(True, jnp.linalg.inv, lambda b: b, a)), x))
+plain = jax.make_jaxpr(lambda x: jax.lax.map(jax.jit(jnp.exp), x))
+print(*(factorizes(f(jnp.ones((2, 3, 3))).jaxpr) for f in (hidden, plain)))
+""",
+        JAX_NUM_CPU_DEVICES="2",
+    )
+    assert out == "True False\n"

@@ -86,7 +86,16 @@ def test_a_figure_that_cannot_be_drawn_takes_no_verdict_with_it(tmp_path):
 OWN = {name: e for name, e in registry.entries("experiment").items() if e.compute.__module__.startswith("attnflow.")}
 
 
-PERSPECTIVE = ["perspective-energy", "perspective-equiangular", "perspective-trajectories"]
+PERSPECTIVE = [
+    "perspective-circle",
+    "perspective-closed-forms",
+    "perspective-energy",
+    "perspective-equiangular",
+    "perspective-map",
+    "perspective-random",
+    "perspective-single-cluster",
+    "perspective-trajectories",
+]
 
 
 def test_the_first_paper_is_there():

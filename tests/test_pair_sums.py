@@ -501,9 +501,7 @@ def test_by_difference_keeps_the_digits_of_close_points(g, kernel):
 
     def identity_sums(by_difference):  # the scores themselves: phi = identity, values = unit vectors
         score = af.SquaredDistance(g, by_difference=by_difference)
-        return af.pair_sums(
-            score, *arrays(x, y), jnp.eye(4), log_w=jnp.zeros(4), reduce=lambda s: s, kernel=kernel
-        )[0]
+        return af.pair_sums(score, *arrays(x, y), jnp.eye(4), log_w=jnp.zeros(4), reduce=lambda s: s, kernel=kernel)[0]
 
     np.testing.assert_allclose(identity_sums(True), exact, rtol=1e-12)
     assert np.abs(np.asarray(identity_sums(False)) - exact).max() > 1e-3  # why the option exists

@@ -8,7 +8,6 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
 from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Projected, pair_sums
-from ..pairsums._algebra import MATMUL, Algebra
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
@@ -35,12 +34,6 @@ class BiasedInner(AbstractScore):
     @property
     def isotropic(self) -> bool:
         return self.inner.isotropic
-
-    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
-        return self.inner.logits(tile, algebra)
-
-    def bound(self, tile: Projected) -> Float[Array, " n"]:
-        return self.inner.bound(tile)
 
 
 class Sigmoid(AbstractAttention):

@@ -63,6 +63,26 @@ def on_one_device(tree: Any) -> Any:
     return jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), tree)
 
 
+# Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
+# Python when it is first called, by whichever thread comes first; one device has no such race.
+_FACTORIZATIONS = frozenset(
+    "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
+)
+
+
+def factorizes(jaxpr: Any) -> bool:
+    """Whether a traced function factorises a matrix, or solves with one."""
+
+    def is_jaxpr(p: Any) -> bool:
+        return hasattr(p, "jaxpr") or hasattr(p, "eqns")
+
+    for eqn in jaxpr.eqns:
+        inner = filter(is_jaxpr, jax.tree.leaves(list(eqn.params.values()), is_leaf=is_jaxpr))
+        if eqn.primitive.name in _FACTORIZATIONS or any(factorizes(getattr(p, "jaxpr", p)) for p in inner):
+            return True
+    return False
+
+
 @functools.cache
 def compiler_options() -> dict[str, Any]:
     """What XLA is told for this library's programs, as far as this release of it understands."""

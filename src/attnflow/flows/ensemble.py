@@ -1,9 +1,10 @@
 """Many realisations, and many parameter values, in one compiled program.
 
-The work of an ensemble is cut into chunks whose pairs fit into a core's cache, and every device (a core is one) takes a
-chunk of its own. Within a chunk the realisations are the innermost axis for few dimensions (see `trailing_vmap` and the
-broadcast engine of the pair sums), and a leading batch axis otherwise. Statistics are updated as chunks finish, so
-memory does not grow with the number of realisations.
+The work of an ensemble is cut into chunks whose pairs fit into a core's cache. Within a chunk the realisations are the
+innermost axis for few dimensions (see `trailing_vmap` and the broadcast engine of the pair sums), and a leading batch
+axis otherwise. Every device (a core is one) computes chunk after chunk of its own, up to a portion of the realisations
+that memory has room for; then their values enter the statistics in order, and the next portion begins. Devices never
+wait for each other inside a program: one that waits keeps a thread that the other may need.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +14,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jax.sharding import NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from .._cores import AXIS, all_devices
 from ..errors import InputError
 from ..models import AbstractModel, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._compiled import everywhere, on_one_device, timed_call
+from ._compiled import Timed, everywhere, factorizes, on_one_device, timed_call
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
@@ -30,6 +32,8 @@ ENGINES = ("auto", "innermost", "batched")
 INNERMOST_DIMENSION = 8
 # Bytes that the pairs of a chunk may take: a quarter of the second-level cache of one core.
 CHUNK_BYTES = 1 << 18
+# Bytes of observed values that a portion may take.
+PORTION_BYTES = 1 << 26
 # Above this a vector of 16 realisations is too large to be computed together.
 INNERMOST_BYTES = 1 << 25
 
@@ -41,7 +45,6 @@ class _Plan(NamedTuple):
     """What the compiled program is specialised to, besides shapes."""
 
     sampler: Callable[..., Array]
-    realizations: int
     chunk: int
     engine: str
     solver: str
@@ -101,7 +104,7 @@ def ensemble(
     mesh = all_devices() if is_concrete(models, key, x0) and all_devices().size > 1 else None
     share = realizations if mesh is None else -(-realizations // mesh.size)
     size = _chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
-    plan = _Plan(sampler, realizations, min(size, share), engine, solver, kernel, mesh)
+    plan = _Plan(sampler, min(size, share), engine, solver, kernel, mesh)
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
     jumps = _jumps(models, t0, times[-1])
     stops = np.union1d(times, jumps)
@@ -116,69 +119,111 @@ def ensemble(
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
     }
-    inputs = (_stack(models), jnp.arange(len(models)), arrays, {**statistics, _FINITE: Finite()}, key)
-    timed = timed_call(_program, plan, *(inputs if mesh is None else everywhere(inputs)))
-    result = timed.value if mesh is None else on_one_device(timed.value)
+    result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, _FINITE: Finite()}, key)
     finite = result.pop(_FINITE)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
     stats = {
-        "compile_seconds": timed.compile_seconds,
-        "run_seconds": timed.run_seconds,
+        "compile_seconds": sum(t.compile_seconds for t in times_taken),
+        "run_seconds": sum(t.run_seconds for t in times_taken),
         "pairs": pairs,
         "not_finite": realizations * len(models) - int(jnp.sum(finite)),
     }
     return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
 
 
-def _program(plan: _Plan, *inputs: Any) -> dict[str, Any]:
-    """The whole ensemble; with a mesh every device runs the same program on its own rows, and has all results."""
-    if plan.mesh is None:
-        return _share(plan, *inputs)
-    numbers, rest = eqx.partition(inputs, eqx.is_array)
-    whole = jax.sharding.PartitionSpec()
-    run = lambda numbers: _share(plan, *eqx.combine(numbers, rest))  # noqa: E731
-    return jax.shard_map(run, mesh=plan.mesh, in_specs=whole, out_specs=whole, check_vma=False)(numbers)
+def _run(
+    plan: _Plan, realizations: int, models: "_Stacked", arrays: Any, statistics: dict[str, AbstractStatistic], key: Any
+) -> tuple[dict[str, Any], list[Timed]]:
+    """Portion after portion: observe, then add to the statistics, each a compiled program."""
+    count = models.which.size
+    inputs = (models, arrays, statistics, key)
+    traced, shapes, _ = eqx.filter_make_jaxpr(_one_realization)(plan, *inputs)
+    if factorizes(traced.jaxpr):
+        plan = plan._replace(mesh=None)
+    states = {
+        name: jax.tree.map(lambda a: jnp.broadcast_to(a, (count, *a.shape)), s.start(shapes[name], realizations))
+        for name, s in statistics.items()
+    }
+    bytes_each = count * sum(a.size * a.dtype.itemsize for a in jax.tree.leaves(shapes))
+    together = plan.chunk * (1 if plan.mesh is None else plan.mesh.size)
+    rounds = max(1, min(PORTION_BYTES // (bytes_each * together), -(-realizations // together)))
+    placed = inputs if plan.mesh is None else everywhere(inputs)
+    times = []
+    for first in range(0, realizations, rounds * together):
+        rows = jnp.arange(first, first + rounds * together)
+        shared = rows if plan.mesh is None else jax.device_put(rows, NamedSharding(plan.mesh, PartitionSpec(AXIS)))
+        observed = timed_call(_portion, plan, *placed, shared)
+        values = observed.value if plan.mesh is None else on_one_device(observed.value)
+        added = timed_call(_add, statistics, states, rows, values, jnp.asarray(realizations))
+        states, times = added.value, [*times, observed, added]
+    done = timed_call(_finish, statistics, states)
+    return done.value, [*times, done]
 
 
-def _share(
-    plan: _Plan, models: Any, which: Array, arrays: dict[str, Any], statistics: dict[str, AbstractStatistic], key: Any
+def _portion(
+    plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any, rows: Array
 ) -> dict[str, Any]:
-    devices = 1 if plan.mesh is None else plan.mesh.size
-    rounds = -(-plan.realizations // (plan.chunk * devices))
-    dtype = arrays["like"].dtype
-    indices = jnp.arange(rounds * devices * plan.chunk).reshape(rounds, devices, plan.chunk)
+    """What is observed of these realisations, (models, rows, T, ...); every device has its own rows."""
+    inputs, rest = eqx.partition((models, arrays, statistics, key), eqx.is_array)
+
+    def mine(inputs: Any, rows: Array) -> dict[str, Any]:
+        models, arrays, statistics, key = eqx.combine(inputs, rest)
+
+        def one_model(item: Any) -> dict[str, Any]:
+            model = eqx.combine(item[1], models.static)
+
+            def one_chunk(rows: Array) -> dict[str, Any]:
+                return _observe(plan, model, jax.vmap(_draw(plan, model, arrays, key))(rows), arrays, statistics)
+
+            observed = jax.lax.map(one_chunk, rows.reshape(-1, plan.chunk))
+            return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), observed)
+
+        return jax.lax.map(one_model, (models.which, models.numbers))
+
+    if plan.mesh is None:
+        return mine(inputs, rows)
+    whole, share = PartitionSpec(), PartitionSpec(AXIS)
+    split = jax.shard_map(
+        mine, mesh=plan.mesh, in_specs=(whole, share), out_specs=PartitionSpec(None, AXIS), check_vma=False
+    )
+    return split(inputs, rows)
+
+
+def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], Array]:
+    return lambda r: model.space.nearest(plan.sampler(jax.random.fold_in(key, r)).astype(arrays["like"].dtype))
+
+
+def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
+    """The shape of what one realisation gives is all that is ever asked of this."""
+    model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
+    x = _draw(plan, model, arrays, key)(jnp.asarray(0))[None]
+    alone = plan._replace(engine="batched", kernel="dense")
+    return jax.tree.map(lambda a: a[0], _observe(alone, model, x, arrays, statistics))
+
+
+def _add(
+    statistics: dict[str, AbstractStatistic], states: Any, rows: Array, observed: dict[str, Any], realizations: Array
+) -> dict[str, Any]:
+    """The statistics of every model, with the realisations of a portion added one after the other."""
 
     def one_model(item: Any) -> dict[str, Any]:
-        model: Any = eqx.combine(item[1], models.static)
+        states, observed = item
+        for name, statistic in statistics.items():
 
-        def draw(r: Array) -> Array:
-            return model.space.nearest(plan.sampler(jax.random.fold_in(key, r)).astype(dtype))
+            def add(state, item, statistic=statistic):
+                r, values = item
+                # The last chunks may hold more members than realisations were asked for.
+                return statistic.add(state, r, values, r < realizations), None
 
-        def one_round(states: dict[str, Any], rows: Array) -> tuple[dict[str, Any], None]:
-            mine = rows[0] if plan.mesh is None else rows[jax.lax.axis_index(AXIS)]
-            observed = _observe(plan, model, jax.vmap(draw)(mine), arrays, statistics)
-            if plan.mesh is not None:
-                observed = jax.lax.all_gather(observed, AXIS, tiled=True)
-            for name, statistic in statistics.items():
+            states[name], _ = jax.lax.scan(add, states[name], (rows, observed[name]))
+        return states
 
-                def add(state, item, statistic=statistic):
-                    r, values = item
-                    # The last chunks may hold more members than realisations were asked for.
-                    return statistic.add(state, r, values, r < plan.realizations), None
+    return jax.lax.map(one_model, (states, observed))
 
-                states[name], _ = jax.lax.scan(add, states[name], (rows.reshape(-1), observed[name]))
-            return states, None
 
-        shapes = jax.eval_shape(lambda r: _observe(plan, model, jax.vmap(draw)(r), arrays, statistics), indices[0, 0])
-        states = {
-            name: s.start(jax.ShapeDtypeStruct(shapes[name].shape[1:], shapes[name].dtype), plan.realizations)
-            for name, s in statistics.items()
-        }
-        states, _ = jax.lax.scan(one_round, states, indices)
-        return {name: s.finish(states[name]) for name, s in statistics.items()}
-
-    return jax.lax.map(one_model, (which, models.numbers))
+def _finish(statistics: dict[str, AbstractStatistic], states: Any) -> dict[str, Any]:
+    return {name: jax.lax.map(s.finish, states[name]) for name, s in statistics.items()}
 
 
 def _observe(
@@ -216,6 +261,7 @@ def _observe(
 class _Stacked(eqx.Module):
     """Models that differ in numbers only: their numbers with a leading axis, and what they share."""
 
+    which: Int[Array, " models"]  # a model may have no numbers at all
     numbers: Any
     static: Any
 
@@ -228,7 +274,7 @@ def _stack(models: list[AbstractModel]) -> _Stacked:
         numbers = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[numbers for numbers, _ in parts])
     except ValueError:
         raise InputError("the models of an ensemble must have parameters of the same shapes.") from None
-    return _Stacked(numbers, parts[0][1])
+    return _Stacked(jnp.arange(len(models)), numbers, parts[0][1])
 
 
 def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtype: Any) -> Array:

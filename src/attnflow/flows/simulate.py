@@ -5,6 +5,7 @@ import math
 from typing import Any, NamedTuple
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +16,7 @@ from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._compiled import everywhere, on_one_device, timed_call
+from ._compiled import everywhere, factorizes, on_one_device, timed_call
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
@@ -93,7 +94,7 @@ def simulate(
     inputs = (model, x0, w, numbers, key)
     if mesh is not None:
         inputs = (model, *_shard(x0, w, mesh), numbers, key)
-    elif (kernel, chosen) == ("auto", "blocked") and is_concrete(inputs) and all_devices().size > 1:
+    elif (kernel, chosen) == ("auto", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
         chosen, inputs = "sharded", everywhere(inputs)
     plan = _Plan(solver, chosen, max_steps, progress)
     with progress_bar(progress):
@@ -119,6 +120,14 @@ def simulate(
     if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:
         raise SolveError(f"{run.result.value} (solver {solver}, {int(steps['steps'])} steps)")
     return run
+
+
+def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
+    """Whether there are devices to share a large cloud over, and the model allows it."""
+    if all_devices().size == 1:
+        return False
+    force, _, _ = eqx.filter_make_jaxpr(lambda t, x: model.force(t, x, w, key=key, kernel="blocked"))(0.0, x0)
+    return not factorizes(force.jaxpr)
 
 
 def _solve(

@@ -29,7 +29,10 @@ class Projected(NamedTuple):
 
 
 class AbstractScore(eqx.Module):
-    """The contract of a score: project, score a tile, transpose; isotropic if it depends on `<x, y>` alone."""
+    """The contract of a score: project and transpose; isotropic if it depends on `<x, y>` alone.
+
+    The rest follows from the projection; a score that must not be an inner product writes it anew.
+    """
 
     @abc.abstractmethod
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m d"]) -> Projected: ...
@@ -43,50 +46,33 @@ class AbstractScore(eqx.Module):
     @abc.abstractmethod
     def isotropic(self) -> bool: ...
 
-    @abc.abstractmethod
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         """Scores of a tile of projected queries against a tile of projected keys."""
+        s = algebra.outer(tile.queries, tile.keys)
+        if tile.query_bias is not None:
+            s = s + tile.query_bias[:, None]
+        return s if tile.key_bias is None else s + tile.key_bias[None, :]
 
-    @abc.abstractmethod
     def bound(self, tile: Projected) -> Float[Array, " n"]:
-        """An upper bound of each query's scores, cheaper than the scores."""
+        """An upper bound of each query's scores, cheaper than they are: Cauchy and Schwarz."""
+        longest = jnp.sqrt(jnp.max(jnp.sum(tile.keys * tile.keys, axis=1)))
+        bound = jnp.sqrt(jnp.sum(tile.queries * tile.queries, axis=1)) * longest
+        if tile.query_bias is not None:
+            bound = bound + tile.query_bias
+        return bound if tile.key_bias is None else bound + jnp.max(tile.key_bias)
 
-    @abc.abstractmethod
     def matched(self, tile: Projected) -> Float[Array, " n"]:
         """The score of each query for the key with the same number; as many keys as queries."""
+        s = jnp.sum(tile.queries * tile.keys, axis=1)
+        for bias in (tile.query_bias, tile.key_bias):
+            s = s if bias is None else s + bias
+        return s
 
 
 def check_width(name: str, matrix: Float[Array, "p e"], d: int) -> None:
     """Refuse a matrix that cannot be applied to tokens of dimension `d`."""
     if matrix.shape[1] != d:
         raise InputError(f"{name} is a {matrix.shape[0]}-by-{matrix.shape[1]} matrix, for tokens of dimension {d}.")
-
-
-def inner_logits(tile: Projected, algebra: Algebra) -> Float[Array, "n m"]:
-    """`<q_i, k_j> + a_i + c_j` for a tile."""
-    s = algebra.outer(tile.queries, tile.keys)
-    if tile.query_bias is not None:
-        s = s + tile.query_bias[:, None]
-    if tile.key_bias is not None:
-        s = s + tile.key_bias[None, :]
-    return s
-
-
-def inner_bound(tile: Projected) -> Float[Array, " n"]:
-    """Cauchy and Schwarz: `|q_i| max_j |k_j| + a_i + max_j c_j`."""
-    longest = jnp.sqrt(jnp.max(jnp.sum(tile.keys * tile.keys, axis=1)))
-    bound = jnp.sqrt(jnp.sum(tile.queries * tile.queries, axis=1)) * longest
-    if tile.query_bias is not None:
-        bound = bound + tile.query_bias
-    return bound if tile.key_bias is None else bound + jnp.max(tile.key_bias)
-
-
-def inner_matched(tile: Projected) -> Float[Array, " n"]:
-    """`<q_i, k_i> + a_i + c_i`."""
-    s = jnp.sum(tile.queries * tile.keys, axis=1)
-    for bias in (tile.query_bias, tile.key_bias):
-        s = s if bias is None else s + bias
-    return s
 
 
 class Inner(AbstractScore):
@@ -131,15 +117,6 @@ class Inner(AbstractScore):
     @property
     def isotropic(self) -> bool:
         return self.B is None and self.Q is None and self.K is None
-
-    def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
-        return inner_logits(tile, algebra)
-
-    def bound(self, tile: Projected) -> Float[Array, " n"]:
-        return inner_bound(tile)
-
-    def matched(self, tile: Projected) -> Float[Array, " n"]:
-        return inner_matched(tile)
 
 
 class SquaredDistance(AbstractScore):
@@ -188,7 +165,7 @@ class SquaredDistance(AbstractScore):
 
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         if not self.by_difference:
-            return inner_logits(tile, algebra)
+            return super().logits(tile, algebra)
         return -self.g.astype(tile.keys.dtype) * algebra.squared_distance(tile.queries, tile.keys)
 
     def bound(self, tile: Projected) -> Float[Array, " n"]:
@@ -196,5 +173,5 @@ class SquaredDistance(AbstractScore):
 
     def matched(self, tile: Projected) -> Float[Array, " n"]:
         if not self.by_difference:
-            return inner_matched(tile)
+            return super().matched(tile)
         return -self.g.astype(tile.keys.dtype) * jnp.sum((tile.queries - tile.keys) ** 2, axis=1)
