@@ -1,6 +1,7 @@
 """The command line: pure JSON, the right exit code, one clear sentence, nothing half-written."""
 
 import errno
+import functools
 import json
 import os
 import signal
@@ -263,7 +264,11 @@ def test_an_exit_code_of_a_process_with_a_traceback():
 def start(site, *args, **env):
     env = {**os.environ, "PYTHONPATH": str(site), **env}
     command = [sys.executable, "-m", "attnflow", *map(str, args)]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell starts background jobs with interruptions ignored, and their children inherit that.
+    listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listening
+    )
 
 
 def finished(process):
@@ -304,7 +309,7 @@ def test_two_at_once(site, tmp_path):
 
 
 def test_interrupted_says_how_to_go_on(site, tmp_path):
-    process = start(site, "reproduce", "toy-squares", "--out", tmp_path / "run", TOY_SLEEP="2")
+    process = start(site, "reproduce", "toy-squares", "--out", tmp_path / "run", TOY_SLEEP="0.5")
     deadline = time.monotonic() + 60
     while not list((tmp_path / "run").glob("toy-squares/*.nc")) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -319,7 +324,7 @@ def test_only_failed_goes_on_where_it_was_interrupted(site, tmp_path):
     again = ("reproduce", "--only-failed", "--out", root, "--json")
     start(site, "reproduce", "toy-squares", "--out", root, TOY_LIE="1").communicate(timeout=180)
     before = {p: p.stat().st_mtime_ns for p in root.glob("toy-squares/*.nc")}
-    process = start(site, *again, TOY_SLEEP="2", TOY_LIE="1")
+    process = start(site, *again, TOY_SLEEP="0.5", TOY_LIE="1")
 
     def renewed():
         return [p for p in root.glob("toy-squares/*.nc") if p.stat().st_mtime_ns != before[p]]

@@ -144,7 +144,8 @@ def perspective(tmp_path_factory):
 @pytest.mark.parametrize("name", PERSPECTIVE)
 def test_every_claim_of_the_first_paper_holds(perspective, name):
     record = perspective[0][name]
-    assert {c["id"]: c["note"] for c in record["claims"] if c["status"] != "holds"} == {}
+    judged = {c.id for c in OWN[name].claims if c.scales is None or "quick" in c.scales}
+    assert {c["id"]: c["note"] for c in record["claims"] if c["status"] != "holds" and c["id"] in judged} == {}
     assert record["crash"] is None and [f["name"] for f in record["figures"]] == [f.__name__ for f in OWN[name].figures]
 
 

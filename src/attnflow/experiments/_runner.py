@@ -102,6 +102,7 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
                     buffer = io.BytesIO()
                     figure.savefig(buffer, format=kind, bbox_inches="tight", **settings)
                     write_atomically(folder.figure_path(experiment, f"{draw.__name__}.{kind}"), buffer.getvalue())
+                    figure.set_layout_engine("none")  # the layout is found once
                 _close(figure)
         except OSError:
             raise

@@ -75,7 +75,7 @@ def crossing_error(results: Results) -> float:
 
 
 def concentration(results: Results) -> list[bool]:
-    """Whether each fourfold dimension brings the worst pair nearer to the curve."""
+    """Whether each larger dimension brings the worst pair nearer to the curve."""
     worst = [float(data["worst"].max()) for _, data in results.where(part="random")]
     return [later < earlier for earlier, later in itertools.pairwise(worst)]
 
@@ -200,7 +200,7 @@ CLAIMS = [
     ),
     Claim(
         id="equiangular-concentration",
-        statement="32 uniform tokens, β = 3, t ≤ 8: the worst pair comes nearer to the curve with each fourfold d",
+        statement="32 uniform tokens, β = 3, t ≤ 8: the worst pair comes nearer to the curve with each larger d",
         kind="property",
         measure=concentration,
         source="arXiv:2312.10794, Theorem 6.9",

@@ -38,9 +38,9 @@ def cells(scale: str) -> list[Cell]:
     clusters = [{"part": "clusters", "kind": k, "beta": b, "p": p, "t1": t} for k, b, p, t in pairs]
     light = [{"part": "light", "beta": b} for b in (0.0, 3.0, 30.0)]
     merging = [{"part": "merging", "p": p} for p in (0.5, 0.3, 0.05)]
-    grown = [("SA", float(b), 1.0) for b in FASTEST] + [("shifted USA", 4.0, 1.0)]
-    if full:
-        grown += [("SA", 300.0, 1.0), ("shifted USA", 30.0, 1.0), ("USA", 4.0, 0.1)]  # USA is faster by e^β
+    grown = [("SA", float(b), 1.0) for b in FASTEST]
+    if full:  # USA is faster by e^β
+        grown += [("SA", 300.0, 1.0), ("shifted USA", 4.0, 1.0), ("shifted USA", 30.0, 1.0), ("USA", 4.0, 0.1)]
     growth = [{"part": "growth", "kind": k, "beta": b, "t1": t, "n": 1600 if b > 100 else 400} for k, b, t in grown]
     one = [{"part": "one mode", "beta": 9.0, "k": 4, "n": 400}]
     draws = 100_000 if full else 4000
@@ -240,6 +240,7 @@ def _hemisphere(cell: Cell) -> "xarray.Dataset":
 
 def _context(cell: Cell) -> "xarray.Dataset":
     """The cosine of two outputs of one layer: the closed form, and tokens through softmax attention."""
+    import jax
     import jax.numpy as jnp
     import numpy as np
     import xarray
@@ -253,7 +254,8 @@ def _context(cell: Cell) -> "xarray.Dataset":
     probes = np.array(CASES) * turning  # below, at and above the critical value
     # The rows of a Cholesky factor are tokens with the wanted inner products.
     tokens = jnp.asarray(np.linalg.cholesky((1 - rho) * np.eye(n) + rho))
-    outputs = [np.asarray(af.Softmax(beta=b)(tokens, tokens)[:2]) for b in probes * np.log(n)]
+    layer = jax.jit(lambda beta: af.Softmax(beta=beta)(tokens[:2], tokens))
+    outputs = [np.asarray(layer(beta)) for beta in probes * np.log(n)]
     return xarray.Dataset(
         {
             "cosine": (("n", "c"), np.asarray(af.long_context_cosine(rho, c[None], ns[:, None]))),

@@ -25,7 +25,7 @@ def cells(scale: str) -> list[Cell]:
     flows += [{"part": "flow", "kind": "SA", "n": n, "beta": 0.0} for n in (2, 32)]
     if full:
         flows += [{"part": "flow", "kind": k, "n": 256, "beta": b} for k in ("SA", "USA") for b in (1.0, 3.0)]
-    random = [{"part": "random", "n": 32, "d": d, "beta": 3.0} for d in (32, 128, 512, *((2048,) if full else ()))]
+    random = [{"part": "random", "n": 32, "d": d, "beta": 3.0} for d in ((32, 128, 512, 2048) if full else (32, 512))]
     phase = [{"part": "phase", "n": n, "betas": 91 if full else 37, "delta": DELTA} for n in (32, 128)]
     points = [(n, b) for n in (32, 128) for b in range(9)] if full else [(32, b) for b in CROSSED]
     crossing = [{"part": "crossing", "n": n, "beta": float(b), "delta": DELTA} for n, b in points]
