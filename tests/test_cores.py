@@ -146,7 +146,7 @@ def test_a_factorisation_keeps_a_program_on_one_device():
     out = python(
         """
 import jax, jax.numpy as jnp, attnflow as af
-from attnflow.flows._compiled import factorizes
+from attnflow.flows._compiled import _factorizes as factorizes
 af.precision("float64")
 def correlated(key):
     return af.Sphere().nearest(jnp.linalg.cholesky(0.5 * jnp.eye(8) + 0.5) @ jax.random.normal(key, (8, 8)))

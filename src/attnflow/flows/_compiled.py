@@ -33,23 +33,47 @@ def timed_call(fn: Callable[..., Any], *args: Any) -> Timed:
 
     `fn` returns arrays only.
     """
-    if not is_concrete(args) or any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args)):
+    if not _known(args):
         return Timed(eqx.filter_jit(fn)(*args), float("nan"), float("nan"))
     arrays, rest = eqx.partition(args, eqx.is_array)
-    key = (fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
-    start = time.perf_counter()
-    program = _PROGRAMS.pop(key, None)
-    if program is None:
+    compile_seconds = 0.0
+
+    def make() -> Any:
+        nonlocal compile_seconds
+        start = time.perf_counter()
         program = jax.jit(lambda a: fn(*eqx.combine(a, rest))).lower(arrays).compile(compiler_options())
         compile_seconds = time.perf_counter() - start
-    else:
-        compile_seconds = 0.0
-    _PROGRAMS[key] = program
-    while len(_PROGRAMS) > _CAPACITY:
-        _PROGRAMS.popitem(last=False)
+        return program
+
+    program = _once("compiled", fn, args, make)
     start = time.perf_counter()
     value = jax.block_until_ready(program(arrays))
     return Timed(value, compile_seconds, time.perf_counter() - start)
+
+
+def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, bool]:
+    """The shapes of `fn(*args)`, and whether it factorises a matrix; nothing is computed."""
+
+    def make() -> tuple[Any, bool]:
+        closed, shapes, _ = eqx.filter_make_jaxpr(fn)(*args)
+        return shapes, _factorizes(closed.jaxpr)
+
+    return _once("traced", fn, args, make) if _known(args) else make()
+
+
+def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
+    """What `make` returned when it was last asked for this function and arguments of these shapes."""
+    arrays, rest = eqx.partition(args, eqx.is_array)
+    key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
+    _PROGRAMS[key] = _PROGRAMS.pop(key) if key in _PROGRAMS else make()
+    while len(_PROGRAMS) > _CAPACITY:
+        _PROGRAMS.popitem(last=False)
+    return _PROGRAMS[key]
+
+
+def _known(args: Any) -> bool:
+    """Whether these are values, and not being traced by another transformation."""
+    return is_concrete(args) and not any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args))
 
 
 def everywhere(tree: Any) -> Any:
@@ -70,7 +94,7 @@ _FACTORIZATIONS = frozenset(
 )
 
 
-def factorizes(jaxpr: Any) -> bool:
+def _factorizes(jaxpr: Any) -> bool:
     """Whether a traced function factorises a matrix, or solves with one."""
 
     def is_jaxpr(p: Any) -> bool:
@@ -78,7 +102,7 @@ def factorizes(jaxpr: Any) -> bool:
 
     for eqn in jaxpr.eqns:
         inner = filter(is_jaxpr, jax.tree.leaves(list(eqn.params.values()), is_leaf=is_jaxpr))
-        if eqn.primitive.name in _FACTORIZATIONS or any(factorizes(getattr(p, "jaxpr", p)) for p in inner):
+        if eqn.primitive.name in _FACTORIZATIONS or any(_factorizes(getattr(p, "jaxpr", p)) for p in inner):
             return True
     return False
 

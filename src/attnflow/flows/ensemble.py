@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..models import AbstractModel, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._compiled import Timed, everywhere, factorizes, on_one_device, timed_call
+from ._compiled import Timed, everywhere, on_one_device, timed_call, traced
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
@@ -138,8 +138,8 @@ def _run(
     """Portion after portion: observe, then add to the statistics, each a compiled program."""
     count = models.which.size
     inputs = (models, arrays, statistics, key)
-    traced, shapes, _ = eqx.filter_make_jaxpr(_one_realization)(plan, *inputs)
-    if factorizes(traced.jaxpr):
+    shapes, factorizes = traced(_one_realization, plan, *inputs)
+    if factorizes:
         plan = plan._replace(mesh=None)
     states = {
         name: jax.tree.map(lambda a: jnp.broadcast_to(a, (count, *a.shape)), s.start(shapes[name], realizations))

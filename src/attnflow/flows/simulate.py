@@ -5,7 +5,6 @@ import math
 from typing import Any, NamedTuple
 
 import diffrax
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +15,7 @@ from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._compiled import everywhere, factorizes, on_one_device, timed_call
+from ._compiled import everywhere, on_one_device, timed_call, traced
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
@@ -126,8 +125,12 @@ def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArr
     """Whether there are devices to share a large cloud over, and the model allows it."""
     if all_devices().size == 1:
         return False
-    force, _, _ = eqx.filter_make_jaxpr(lambda t, x: model.force(t, x, w, key=key, kernel="blocked"))(0.0, x0)
-    return not factorizes(force.jaxpr)
+    _, factorizes = traced(_force, model, x0, w, key)
+    return not factorizes
+
+
+def _force(model: AbstractModel, x: Array, w: Array | None, key: PRNGKeyArray | None) -> Array:
+    return model.force(0.0, x, w, key=key, kernel="blocked")
 
 
 def _solve(
