@@ -25,6 +25,21 @@ def first_token(results: Results) -> list[float]:
     return [float(v) for data in chosen for v in data["x"].sel(time=1.0).isel(token=0)]
 
 
+def apart(*names: str):
+    """How far these runs are from the plain one at most."""
+
+    def measure(results: Results) -> list[float]:
+        data = results.select(part="symmetry")
+        return [float(abs(data[name] - data["x"]).max()) for name in names]
+
+    return measure
+
+
+def symmetry_error(results: Results) -> list[float]:
+    lengths = (results.select(part="symmetry")["x"] ** 2).sum("coordinate")
+    return [*apart("turned", "reordered")(results), float(abs(lengths - 1).max())]
+
+
 def gain_error(results: Results) -> list[float]:
     """What the energy gained less the integral of its dissipation, for each run."""
     runs = [*results.where(part="cloud"), *results.where(part="matrix")]
@@ -132,5 +147,23 @@ CLAIMS = [
         measure=uniform_by_sample,
         source="docs/theory/sphere.md, Energy of the uniform measure",
         provenance="derived",
+    ),
+    Claim(
+        id="energy-split-token",
+        statement="SA, a token split into two halves of its weight: how far either half leaves the whole token",
+        kind="at_most",
+        expected=1e-10,
+        measure=apart("first_half", "second_half"),
+        source="arXiv:2312.10794, Section 3: the flow is one of measures; coincident tokens stay coincident",
+        provenance="theorem",
+    ),
+    Claim(
+        id="energy-equivariance",
+        statement="SA, tokens turned, or in another order, and brought back: greatest distance; and | |xᵢ|² − 1 |",
+        kind="at_most",
+        expected=1e-10,
+        measure=symmetry_error,
+        source="arXiv:2312.10794, Section 2: the equation in invariant form",
+        provenance="theorem",
     ),
 ]

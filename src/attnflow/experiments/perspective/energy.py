@@ -25,11 +25,11 @@ def cells(scale: str) -> list[Cell]:
     matrices = [{"part": "matrix", "sign": sign, "n": 10, "d": 4, "beta": 1.5} for sign in (1, -1)]
     draws = 4096 if scale == "full" else 256
     uniform = [{"part": "uniform", "d": d, "beta": BETA_UNIFORM, "draws": draws} for d in DIMENSIONS]
-    return clouds + matrices + uniform
+    return clouds + matrices + [{"part": "symmetry", "n": 6, "d": 3, "beta": 2.0}] + uniform
 
 
 def compute(cell: Cell) -> "xarray.Dataset":
-    return {"cloud": _cloud, "matrix": _matrix, "uniform": _uniform}[cell["part"]](cell)
+    return {"cloud": _cloud, "matrix": _matrix, "symmetry": _symmetry, "uniform": _uniform}[cell["part"]](cell)
 
 
 def _cloud(cell: Cell) -> "xarray.Dataset":
@@ -52,6 +52,34 @@ def _matrix(cell: Cell) -> "xarray.Dataset":
     k = np.arange(1.0, cell["d"] + 1)
     B = np.cos(np.add.outer(k, k))
     return _follow(cell, af.SelfAttention(af.Softmax(beta=cell["beta"], B=B, V=cell["sign"] * B)), scale="E_B")
+
+
+def _symmetry(cell: Cell) -> "xarray.Dataset":
+    """The weighted tokens again; then the last one in two halves, all turned, all in another order: brought back."""
+    import numpy as np
+    import xarray
+
+    import attnflow as af
+
+    ts = np.union1d(_quadrature(END["cloud"])[0], MARKED["cloud"])  # as above, so that the program is shared
+    x0 = np.asarray(af.sphere.weyl(n=cell["n"], d=cell["d"]))
+    w = np.arange(1, cell["n"] + 1) / 21
+    turn = np.linalg.qr(np.cos(np.add.outer(np.arange(3.0), 2 * np.arange(3.0))))[0]
+    order = np.array([3, 0, 5, 1, 4, 2])
+
+    def follow(x: Any, weights: Any) -> "numpy.ndarray":
+        run = af.simulate(af.SelfAttention(beta=cell["beta"]), x, ts=ts, weights=weights, rtol=1e-11, atol=1e-13)
+        return np.asarray(run.xs)
+
+    halves = follow(np.vstack([x0, x0[-1:]]), np.concatenate([w[:-1], [w[-1] / 2, w[-1] / 2]]))
+    variables = {
+        "x": follow(x0, w),
+        "first_half": halves[:, :-1],
+        "second_half": np.concatenate([halves[:, :-2], halves[:, -1:]], axis=1),
+        "turned": follow(x0 @ turn, w) @ turn.T,
+        "reordered": follow(x0[order], w[order])[:, np.argsort(order)],
+    }
+    return xarray.Dataset({k: (("time", "token", "coordinate"), v) for k, v in variables.items()}, coords={"time": ts})
 
 
 def _follow(cell: Cell, model: Any, *, scale: str, weights: Any = None) -> "xarray.Dataset":
@@ -98,10 +126,9 @@ def _uniform(cell: Cell) -> "xarray.Dataset":
     d, beta, draws = cell["d"], cell["beta"], cell["draws"]
     attention = af.Softmax(beta=beta)
 
-    def of_a_cloud(key: Any) -> Any:
-        return attention.energy(af.sphere.uniform(n=CLOUD, d=d, key=key), None, scale="E")
-
-    energies = np.asarray(jax.lax.map(of_a_cloud, jax.random.split(jax.random.key(cell["seed"]), draws)))
+    keys = jax.random.split(jax.random.key(cell["seed"]), draws)
+    clouds = np.asarray(jax.vmap(lambda key: af.sphere.uniform(n=CLOUD, d=d, key=key))(keys))
+    energies = np.exp(beta * np.einsum("rid,rjd->rij", clouds, clouds)).mean(axis=(1, 2)) / (2 * beta)
     # A token's energy with itself is no sample: what is left has the energy of the uniform measure as its mean.
     apart = (energies - np.exp(beta) / (2 * beta * CLOUD)) * CLOUD / (CLOUD - 1)
     variables = {"sample": apart.mean(), "stderr": apart.std(ddof=1) / np.sqrt(draws)}
