@@ -4,20 +4,18 @@ gradient. Witnesses are NumPy and SciPy; stationary configurations (row A25) are
 
 import itertools
 import math
-from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import linprog
-from scipy.special import gamma, iv
+from scipy.special import iv
 
 import attnflow as af
 from attnflow.experiments.perspective import _random_matrices_ensembles as ensembles
-from attnflow.experiments.perspective import _single_cluster_claims as claims
-from attnflow.experiments.perspective import _single_cluster_points as points
 from attnflow.experiments.perspective import _single_cluster_runs as runs
+from attnflow.experiments.perspective._hemisphere import in_a_hemisphere
 from attnflow.experiments.perspective.single_cluster import leaving_rate
 from witness import energy, flow, rotation, velocity, weyl
 
@@ -135,25 +133,19 @@ def test_wendel_by_exact_counting(n, d):
     """Of the 2^n signs that points in general position may get, 2 sum_{k<d} C(n-1, k) put them in a half-space."""
     x = np.random.default_rng(7).normal(size=(n, d))
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
-    inside = points._in_a_hemisphere(signs[:, :, None] * x)
-    assert Fraction(int(inside.sum()), 2**n) == points.wendel_probability(n, d)
+    inside = in_a_hemisphere(signs[:, :, None] * x)
+    assert int(inside.sum()) / 2**n == af.hemisphere_probability(n, d)
 
 
 def test_the_hemisphere_test_against_linear_programming():
     """Points lie in an open half-space if and only if some v has <x_i, v> >= 1 for all i."""
     x = np.random.default_rng(8).normal(size=(40, 6, 3))
     feasible = [linprog(np.zeros(3), A_ub=-each, b_ub=-np.ones(6), bounds=(None, None)).status == 0 for each in x]
-    assert points._in_a_hemisphere(x).tolist() == feasible
+    assert in_a_hemisphere(x).tolist() == feasible
     assert 5 < sum(feasible) < 35
 
 
 # 1.4 and 1.5: extremes of the energy, and flows that are no gradient.
-
-
-@pytest.mark.parametrize("d", [2, 3, 5, 10])
-def test_uniform_energy_from_the_series(d):
-    expected = gamma(d / 2) * (2 / 3.0) ** (d / 2 - 1) * iv(d / 2 - 1, 3.0) / 6.0
-    assert claims.uniform_energy(d, 3.0) == pytest.approx(expected, rel=1e-13)
 
 
 def test_the_energy_near_its_extremes():
@@ -164,7 +156,7 @@ def test_the_energy_near_its_extremes():
     def at(angles):
         return energy(np.stack([np.cos(angles), np.sin(angles)], axis=1), w, beta)
 
-    assert at(grid) == pytest.approx(claims.uniform_energy(2, beta), rel=1e-12)
+    assert at(grid) == pytest.approx(float(af.uniform_energy(2, beta=beta, scale="E")), rel=1e-12)
     for k in (1, 2, 4):
         rise = at(grid + eps * np.sin(k * grid)) - at(grid)
         assert rise == pytest.approx(eps**2 / 4 * k**2 * iv(k, beta) / beta, rel=1e-4)

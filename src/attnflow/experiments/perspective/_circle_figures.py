@@ -8,7 +8,7 @@ from ._circle_claims import REFERENCE
 
 def snapshots(results: Results) -> Any:
     """The same 32 uniform tokens at three times, above at β = 4 and below at β = 9. The area of a disc is the number of
-    tokens that stand there.
+    tokens that stand there. The draw is chosen: it has the most frequent numbers of clusters, two and three.
     """
     import numpy as np
 

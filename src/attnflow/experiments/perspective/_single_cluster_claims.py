@@ -5,11 +5,9 @@ from collections.abc import Callable
 
 from .. import Claim, Results
 from ._single_cluster_energy import WAVES
-from ._single_cluster_points import wendel_probability
 
 THEORY = "docs/theory/sphere-theorems.md"
 PAPER = "arXiv:2312.10794"
-WENDEL = ((4, 2), (6, 3), (7, 4))
 DIMENSIONS = (2, 3, 5)
 BETA = 3.0  # of the extremes of the energy
 BETA_FIXED = 4.0  # of the stationary configurations
@@ -21,10 +19,6 @@ def bessel(order: float | int, beta: float, terms: int = 60) -> float:
     return math.fsum(
         (beta / 2) ** (2 * m + order) / (math.factorial(m) * math.gamma(m + order + 1)) for m in range(terms)
     )
-
-
-def uniform_energy(d: int, beta: float) -> float:
-    return math.gamma(d / 2) * (2 / beta) ** (d / 2 - 1) * bessel(d / 2 - 1, beta) / (2 * beta)
 
 
 def farthest(theorem: str) -> Callable[[Results], list[float]]:
@@ -66,15 +60,12 @@ def rates(results: Results) -> list[float]:
     return worst
 
 
-def hemispheres(results: Results) -> tuple[list[float], list[float]]:
-    data = [results.select(part="wendel", n=n, d=d) for n, d in WENDEL]
-    return [float(each["fraction"]) for each in data], [float(each["stderr"]) for each in data]
-
-
 def above_uniform(results: Results) -> list[float]:
     """The least E over random measures less that of the uniform measure, in each dimension."""
+    import attnflow as af
+
     data = [(d, results.select(part="extremes", d=d)) for d in DIMENSIONS]
-    return [float(each["energy"].min()) - uniform_energy(d, BETA) for d, each in data]
+    return [float(each["energy"].min() - af.uniform_energy(d, beta=BETA, scale="E")) for d, each in data]
 
 
 def below_point(results: Results) -> list[float]:
@@ -191,17 +182,6 @@ CLAIMS: list[Claim] = [
         note="spread s between 10⁻³ and 10⁻⁵; the next term is at most (1 + 2β)s², 3·10⁻⁶ of the rate",
     ),
     Claim(
-        id="single-cluster-wendel",
-        statement="P(n uniform points lie in a hemisphere of Sᵈ⁻¹), (n, d) = (4, 2), (6, 3), (7, 4)",
-        kind="equal",
-        expected=[float(wendel_probability(n, d)) for n, d in WENDEL],
-        tolerance=4.5,
-        tolerance_kind="sigma",
-        measure=hemispheres,
-        source=f"Wendel (1962); {PAPER}, Section 6",
-        provenance="theorem",
-    ),
-    Claim(
         id="single-cluster-least-energy",
         statement="β = 3: every random measure has more energy than the uniform one, least difference, d = 2, 3, 5",
         kind="at_least",
@@ -209,7 +189,6 @@ CLAIMS: list[Claim] = [
         measure=above_uniform,
         source=f"{PAPER}, Proposition 3.4",
         provenance="theorem",
-        note="the uniform measure's from the series of a Bessel function",
     ),
     Claim(
         id="single-cluster-greatest-energy",

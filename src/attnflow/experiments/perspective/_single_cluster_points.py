@@ -1,8 +1,5 @@
-"""Stationary configurations and the chance of a hemisphere, for `single_cluster`: no flow is needed."""
+"""Configurations that do not move, for `single_cluster`: no flow is needed."""
 
-import itertools
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell
@@ -51,44 +48,3 @@ def _circle(angles: Any) -> Any:
     import numpy as np
 
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-def wendel(cell: Cell) -> "xarray.Dataset":
-    """How many of many draws of n uniform tokens lie in a hemisphere."""
-    import numpy as np
-    import xarray
-
-    x = np.random.default_rng(cell["seed"]).normal(size=(cell["draws"], cell["n"], cell["d"]))
-    inside = _in_a_hemisphere(x)
-    p = float(wendel_probability(cell["n"], cell["d"]))
-    return xarray.Dataset({"fraction": inside.mean(), "stderr": math.sqrt(p * (1 - p) / len(x))})
-
-
-def wendel_probability(n: int, d: int) -> Fraction:
-    r"""$2^{-(n-1)}\sum_{k<d}\binom{n-1}{k}$, exactly."""
-    return Fraction(sum(math.comb(n - 1, k) for k in range(d)), 2 ** (n - 1))
-
-
-def _in_a_hemisphere(x: Any) -> Any:
-    """Whether the points `(draws, n, d)`, n >= d, lie in an open half-space, which almost surely means:
-
-    some d - 1 of them span a hyperplane with all the others on one side.
-    """
-    import numpy as np
-
-    n, d = x.shape[1:]
-    found = np.zeros(len(x), bool)
-    for chosen in itertools.combinations(range(n), d - 1):
-        normal = _normal(x[:, chosen])
-        side = np.einsum("rja,ra->rj", np.delete(x, chosen, axis=1), normal)
-        found |= (side > 0).all(axis=1) | (side < 0).all(axis=1)
-    return found
-
-
-def _normal(rows: Any) -> Any:
-    """A vector orthogonal to d - 1 rows in dimension d: signed minors, the cross product of any dimension."""
-    import numpy as np
-
-    d = rows.shape[-1]
-    minors = [np.linalg.det(np.delete(rows, k, axis=-1)) for k in range(d)]
-    return np.stack([(-1) ** k * m for k, m in enumerate(minors)], axis=-1)

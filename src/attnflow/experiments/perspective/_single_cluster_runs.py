@@ -37,24 +37,34 @@ def follow(kind: str, x0: Any, ts: Any, *, beta: float, step: float = STEP, B: A
 def _program(kind: str, times: int) -> Any:
     """Steps and their number are inputs: another β or another time compiles nothing."""
     import jax
+
+    def one(x: Any, B: Any, V: Any, beta: Any, h: Any, substeps: Any) -> Any:
+        return orbit(kinds(kind, beta=beta, B=B, V=V), x, h, substeps, times)
+
+    return jax.jit(jax.vmap(one, in_axes=(0, 0, 0, None, None, None)))
+
+
+def orbit(
+    model: Any, x: Any, h: Any, substeps: Any, times: int, *, solver: str = "rk4", observe: Any = lambda x: x
+) -> Any:
+    """What is observed of one cloud at the start and after every `substeps` steps of size h; to be compiled.
+
+    The steps are those of `af.ensemble`, which draws tokens but not matrices.
+    """
+    import jax
     import jax.numpy as jnp
 
     from attnflow.flows._steps import STEPS
 
-    def one(x: Any, B: Any, V: Any, beta: Any, h: Any, substeps: Any) -> Any:
-        model = kinds(kind, beta=beta, B=B, V=V)
+    def step(_: Any, state: Any) -> Any:
+        return STEPS[solver](lambda fn, y: fn(y), model, jnp.zeros_like(h), h, state, None, "dense")
 
-        def step(_: Any, state: Any) -> Any:
-            return STEPS["rk4"](lambda fn, y: fn(y), model, jnp.zeros_like(h), h, state, None, "dense")
+    def between(state: Any, _: Any) -> Any:
+        state = jax.lax.fori_loop(0, substeps, step, state)
+        return state, observe(state[1])
 
-        def between(state: Any, _: Any) -> Any:
-            state = jax.lax.fori_loop(0, substeps, step, state)
-            return state, state[1]
-
-        y = model.space.nearest(x)
-        return jnp.concatenate([y[None], jax.lax.scan(between, (y, y), length=times - 1)[1]])
-
-    return jax.jit(jax.vmap(one, in_axes=(0, 0, 0, None, None, None)))
+    y = model.space.nearest(x)
+    return jnp.concatenate([observe(y)[None], jax.lax.scan(between, (y, y), length=times - 1)[1]])
 
 
 def uniform(cell: Cell) -> Any:

@@ -5,7 +5,6 @@ uniform measure at rates given by Bessel functions; tokens start in one hemisphe
 one layer on a long context either merges all tokens or none; and a place of the normalisation is a speed of clustering.
 """
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell, Experiment
@@ -20,6 +19,7 @@ from ._closed_forms_claims import (
     START,
 )
 from ._closed_forms_figures import growth_of_patterns, long_context, two_clusters, where_to_normalise
+from ._hemisphere import in_a_hemisphere
 
 if TYPE_CHECKING:
     import numpy
@@ -210,10 +210,7 @@ def _rates_by_fourier(k: Any, beta: float, kind: str) -> "numpy.ndarray":
 
 
 def _hemisphere(cell: Cell) -> "xarray.Dataset":
-    """How many of many draws lie in an open hemisphere.
-
-    Tokens in general position do if and only if some hyperplane through $d - 1$ of them has all others on one side.
-    """
+    """How many of many draws lie in an open hemisphere."""
     import numpy as np
     import xarray
 
@@ -221,14 +218,7 @@ def _hemisphere(cell: Cell) -> "xarray.Dataset":
 
     n, d, draws = cell["n"], cell["d"], cell["draws"]
     x = np.random.default_rng([cell["seed"], n, d]).normal(size=(draws, n, d))  # lengths do not matter
-    found = np.zeros(draws, bool)
-    for chosen in combinations(range(n), d - 1):
-        # The normal's coordinates are minors of the chosen tokens, with alternating signs.
-        rows = x[:, chosen, :]
-        minors = [np.linalg.det(np.delete(rows, i, axis=2)) * (-1) ** i for i in range(d)]
-        heights = np.einsum("rnd,dr->rn", np.delete(x, chosen, axis=1), np.array(minors))
-        found |= (heights > 0).all(axis=1) | (heights < 0).all(axis=1)
-    share = found.mean()
+    share = in_a_hemisphere(x).mean()
     return xarray.Dataset(
         {
             "share": share,

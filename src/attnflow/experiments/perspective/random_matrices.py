@@ -33,6 +33,7 @@ from ._random_matrices_claims import CLAIMS, CONTROL_BETA, SIZE_DIMENSION
 from ._random_matrices_ensembles import ENSEMBLES, draw
 from ._random_matrices_exact import authors_step, exact_runs, size_of_values
 from ._random_matrices_figures import maps
+from ._single_cluster_runs import orbit
 
 if TYPE_CHECKING:
     import xarray
@@ -114,22 +115,11 @@ def _program(solver: str, times: int, substeps: int) -> Any:
     import jax.numpy as jnp
 
     import attnflow as af
-    from attnflow.flows._steps import STEPS
 
     def along(beta: Any, B: Any, V: Any, x: Any) -> Any:
         model = af.SelfAttention(af.Softmax(beta=beta, B=B, V=V))
-        zero, h = jnp.zeros((), x.dtype), jnp.asarray(STEP, x.dtype)
-
-        def step(_: Any, state: Any) -> Any:
-            return STEPS[solver](lambda fn, y: fn(y), model, zero, h, state, None, "dense")
-
-        def between(state: Any, _: Any) -> Any:
-            state = jax.lax.fori_loop(0, substeps, step, state)
-            return state, af.pair_fraction(state[1], DELTA)
-
-        y = model.space.nearest(x)
-        start = af.pair_fraction(y, DELTA)
-        return jnp.concatenate([start[None], jax.lax.scan(between, (y, y), length=times - 1)[1]])
+        h = jnp.asarray(STEP, x.dtype)
+        return orbit(model, x, h, substeps, times, solver=solver, observe=lambda y: af.pair_fraction(y, DELTA))
 
     def every_beta(betas: Any, item: Any) -> Any:
         return jax.vmap(along, in_axes=(0, None, None, None))(betas, *item)

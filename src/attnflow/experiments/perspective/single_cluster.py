@@ -3,9 +3,8 @@ r"""One cluster in the end: the theorems of sections 3 to 6 of the paper that ca
 For almost every initial configuration all tokens meet as $t \to \infty$: for small $\beta$ (theorem 4.3; on the circle
 $\beta \le 1$ is small), for $\beta \ge C(d)n^2$ (theorem 5.1), and for every $\beta \ge 0$ if $d \ge 3$ (theorem 6.1).
 Not for every one: there are stationary configurations. If $d \ge n$ the tokens start in a hemisphere, the cone they
-span shrinks, and they meet exponentially fast (theorem 6.3). How likely $n$ uniform tokens lie in a hemisphere is
-Wendel's formula. Consensus and the uniform measure are the extremes of the energy (proposition 3.4), which rises along
-the flow if $V = B$ is symmetric, and need not be monotone otherwise.
+span shrinks, and they meet exponentially fast (theorem 6.3). Consensus and the uniform measure are the extremes of the
+energy (proposition 3.4), which rises along the flow if $V = B$ is symmetric, and need not be monotone otherwise.
 
 **How long is long?** The slowest thing we know a configuration of clusters to do is to leave an antipodal pair of equal
 masses. That is an instability of rate $2K/(1+K)$, $K = e^{-2\beta}$ (SA), or $e^{-\beta}$ (USA), so 40 of these times
@@ -20,7 +19,7 @@ from ._single_cluster_claims import CLAIMS
 from ._single_cluster_cones import cone, rates
 from ._single_cluster_energy import extremes, near_extremes, no_gradient
 from ._single_cluster_figures import cones, late_rates
-from ._single_cluster_points import stationary, wendel
+from ._single_cluster_points import stationary
 from ._single_cluster_runs import follow, uniform
 
 if TYPE_CHECKING:
@@ -52,12 +51,9 @@ def cells(scale: str) -> list[Cell]:
         for kind in ("SA", "USA")
     ]
     fixed = [{"part": "stationary", "kind": kind, "beta": 4.0} for kind in ("SA", "shifted USA")]
-    points = [
-        {"part": "wendel", "n": n, "d": d, "draws": 100_000 if full else 10_000} for n, d in ((4, 2), (6, 3), (7, 4))
-    ]
     measures = [{"part": "extremes", "d": d, "beta": 3.0, "draws": 1000 if full else 200} for d in (2, 3, 5)]
     others = [{"part": "near extremes", "beta": 3.0}, {"part": "no gradient", "n": 6, "d": 3, "beta": 2.0}]
-    return consensus + cone_cells + rate_cells + fixed + points + measures + others
+    return consensus + cone_cells + rate_cells + fixed + measures + others
 
 
 def compute(cell: Cell) -> "xarray.Dataset":
@@ -66,7 +62,6 @@ def compute(cell: Cell) -> "xarray.Dataset":
         "cone": cone,
         "rate": rates,
         "stationary": stationary,
-        "wendel": wendel,
         "extremes": extremes,
         "near extremes": near_extremes,
         "no gradient": no_gradient,
