@@ -65,6 +65,6 @@ def test_realisations_are_innermost_in_the_compiled_step() -> None:
         return model.space.retract(x, jnp.float32(0.1) * model.force(0.0, x, None, kernel="broadcast"))
 
     text = jax.jit(lambda x: trailing_vmap(step, (x,), (True,))).lower(x).compile().as_text()
-    layouts = re.findall(r"f32\[8,8,64\]\{([\d,]+)\} exponential", text)
+    layouts = re.findall(r"f32\[8,8,64\]\{([\d,]+)\}", text)
     assert layouts and all(layout == "2,1,0" for layout in layouts), layouts
     assert not re.findall(r"f32\[64,8,8\]", text)  # nowhere is the axis of realisations moved to the front

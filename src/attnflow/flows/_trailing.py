@@ -16,9 +16,9 @@ from jax.extend.core import Literal
 from jaxtyping import Array
 
 _ELEMENTWISE = frozenset(
-    "abs add add_any and atan2 clamp convert_element_type copy cos cosh div eq erf exp exp2 expm1 floor ge gt "
-    "integer_pow is_finite le log log1p logistic lt max min mul ne neg not or pow rsqrt select_n sign sin sinh sqrt "
-    "square stop_gradient sub tan tanh xor".split()
+    "abs add add_any and atan2 clamp convert_element_type copy cos cosh div eq erf exp exp2 "
+    "expm1 floor ge gt integer_pow is_finite le log log1p logistic lt max min mul ne neg not or pow rsqrt "
+    "select_n shift_left sign sin sinh sqrt square stop_gradient sub tan tanh xor".split()
 )
 _SAME_AXES = frozenset(
     "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin cumsum cumprod cummax cummin "
@@ -89,11 +89,13 @@ def _apply(eqn: Any, ins: list[Any], flags: list[bool], size: int) -> tuple[Sequ
         return _cond(params["branches"], ins, flags, size)
     if name == "optimization_barrier":
         return _bind(eqn, ins), flags
+    if name == "custom_vmap_call":
+        return _custom(eqn, ins, flags)
     rank = len(eqn.outvars[0].aval.shape)
     if name in _ELEMENTWISE:
         shape = eqn.outvars[0].aval.shape
         outs = _bind(eqn, [_spread(x, shape, f, size) for x, f in zip(ins, flags, strict=True)])
-    elif name in _SAME_AXES:
+    elif name in _SAME_AXES or (name == "bitcast_convert_type" and rank == len(eqn.invars[0].aval.shape)):
         outs = _bind(eqn, ins)
     elif name == "broadcast_in_dim" and len(ins) == 1:
         dims = (*params["broadcast_dimensions"], rank)
@@ -112,6 +114,18 @@ def _apply(eqn: Any, ins: list[Any], flags: list[bool], size: int) -> tuple[Sequ
     else:
         outs = jax.vmap(lambda *xs: _bind(eqn, list(xs)), in_axes=[-1 if f else None for f in flags], out_axes=-1)(*ins)
     return outs, [True] * len(outs)
+
+
+def _custom(eqn: Any, ins: list[Any], flags: list[bool]) -> tuple[Sequence[Any], Sequence[bool]]:
+    """A function with a rule of its own for batches; one that decides for all members together has no batch left."""
+    axes = [-1 if f else None for f in flags]
+    for out, batched in ((None, False), (-1, True)):
+        try:
+            outs = jax.vmap(lambda *xs: _bind(eqn, list(xs)), in_axes=axes, out_axes=out)(*ins)
+        except ValueError:  # the result is batched, and has no place without an axis
+            continue
+        return outs, [batched] * len(outs)
+    raise AssertionError("an output axis always fits")
 
 
 def _bind(eqn: Any, ins: list[Any]) -> list[Any]:

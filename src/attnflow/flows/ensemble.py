@@ -153,7 +153,7 @@ def _run(
     for first in range(0, realizations, rounds * together):
         rows = jnp.arange(first, first + rounds * together)
         shared = rows if plan.mesh is None else jax.device_put(rows, NamedSharding(plan.mesh, PartitionSpec(AXIS)))
-        observed = timed_call(_portion, plan, *placed, shared)
+        observed = timed_call(_portion, plan, *placed, shared, unroll=plan.engine == "innermost")
         values = observed.value if plan.mesh is None else on_one_device(observed.value)
         added = timed_call(_add, statistics, states, rows, values, jnp.asarray(realizations))
         states, times = added.value, [*times, observed, added]

@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ._exponential import exp
+
 
 class Algebra(NamedTuple):
     """How tiles are multiplied."""
@@ -20,6 +22,7 @@ class Algebra(NamedTuple):
     squared_distance: Callable[[Float[Array, "n k"], Float[Array, "m k"]], Float[Array, "n m"]]
     contract: Callable[[Float[Array, "n m"], Float[Array, "m p"]], Float[Array, "n p"]]
     keep: Callable[[Array], Array]  # marks an array that is worth computing once and keeping
+    exp: Callable[[Array], Array]
 
 
 def _column(x: Float[Array, "n k"], c: int) -> Float[Array, " n"]:
@@ -37,8 +40,7 @@ def _squared_distance(q: Float[Array, "n k"], k: Float[Array, "m k"]) -> Float[A
 
 
 def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n p"]:
-    columns = [jnp.sum(w * _column(v, c)[None, :], axis=1) for c in range(v.shape[1])]
-    return jnp.stack(columns, axis=1) if columns else jnp.zeros((w.shape[0], 0), w.dtype)
+    return jnp.sum(w[:, :, None] * v[None], axis=1)
 
 
 MATMUL = Algebra(
@@ -46,6 +48,8 @@ MATMUL = Algebra(
     lambda q, k: jnp.sum((q[:, None, :] - k[None, :, :]) ** 2, axis=-1),
     lambda w, v: w @ v,
     lambda a: a,
+    exp,
 )
-# Without the barrier the compiler would fuse the exponentials into each of the sums that use them, and repeat them.
-BROADCAST = Algebra(_outer, _squared_distance, _contract, jax.lax.optimization_barrier)
+# Without the barrier the compiler would fuse the exponentials into each of the sums that use them, and repeat them. It
+# takes the barrier for a hint only, and an exponential that is written out for cheap: so here is XLA's own.
+BROADCAST = Algebra(_outer, _squared_distance, _contract, jax.lax.optimization_barrier, jnp.exp)

@@ -22,30 +22,35 @@ def upper_bound(
     pairs: AbstractPairs,
     reduction: AbstractReduction,
     selection: Hardmax | None,
-    i: Int[Array, " n"],
+    i: Int[Array, " n"] | None = None,
     *,
     common: bool = False,
 ) -> tuple[Float[Array, " n"], Bool[Array, ""]] | None:
     """A top for every row, and whether no row loses digits relative to it; `None` where no bound is known.
 
-    `i` are the numbers of the queries. A `common` top is the same for all rows. Pairs other than all may leave a row
-    without keys, which no bound would see.
+    `i` are the numbers of the queries, by default all in order. A `common` top is the same for all rows. Pairs other
+    than all may leave a row without keys, which no bound would see.
     """
     if not isinstance(reduction, Exponential) or selection is not None or not isinstance(pairs, Full):
         return None
-    own = jnp.minimum(i, tile.keys.shape[0] - 1)
-    key_bias = None if tile.key_bias is None else tile.key_bias[own]
-    low = score.matched(Projected(tile.queries, tile.keys[own], tile.query_bias, key_bias))
+    n, m = tile.queries.shape[0], tile.keys.shape[0]
+    if i is None and n <= m:
+        own = lambda a: a[:n]  # noqa: E731
+    else:
+        numbers = jnp.minimum(jnp.arange(n) if i is None else i, m - 1)
+        own = lambda a: a[numbers]  # noqa: E731
+    key_bias = None if tile.key_bias is None else own(tile.key_bias)
+    low = score.matched(Projected(tile.queries, own(tile.keys), tile.query_bias, key_bias))
     top = score.bound(tile)
     top = jnp.broadcast_to(jnp.max(top), top.shape) if common else top
     if log_w is not None:
         log_w = log_w.astype(top.dtype)
-        low, heaviest = low + log_w[own], jnp.max(log_w)
+        low, heaviest = low + own(log_w), jnp.max(log_w)
         top = top + jnp.where(heaviest == -jnp.inf, 0, heaviest)
     top, low = jax.lax.stop_gradient((top, low))
     # A row's sum is at least exp(low - top), which may be small but must be far from the smallest number.
     margin = -0.5 * jnp.log(jnp.finfo(top.dtype).tiny)
-    return top, _for_all(jnp.all(top - low < margin))
+    return top, _for_all(jnp.max(top - low) < margin)
 
 
 @custom_vmap

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 
 from ._algebra import BROADCAST, MATMUL, Algebra
 from ._bounded import upper_bound
+from ._exponential import exp
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
@@ -42,17 +43,19 @@ def broadcast_sums(
     selection: Hardmax | None = None,
 ) -> Sums:
     """The same, written as broadcast, multiply, sum; for ensembles of small clouds in few dimensions."""
-    n, m = tile.queries.shape[0], tile.keys.shape[0]
-    with_maximum = lambda: dense_sums(score, tile, values, log_w, pairs, reduction, selection, BROADCAST)  # noqa: E731
     # One number for all rows is quicker to subtract than one for each.
-    bounded = upper_bound(score, tile, log_w, pairs, reduction, selection, jnp.arange(n), common=True)
+    bounded = upper_bound(score, tile, log_w, pairs, reduction, selection, common=True)
     if bounded is None:
-        return with_maximum()
+        return dense_sums(score, tile, values, log_w, pairs, reduction, selection, BROADCAST)
 
-    top, safe = bounded
+    bound, safe = bounded
+    n, m = tile.queries.shape[0], tile.keys.shape[0]
 
-    def with_bound() -> Sums:
+    def weights(bounded: bool) -> tuple[Float[Array, "n m"], Float[Array, " n"]]:
         logits, outside = tile_logits(score, tile, log_w, pairs, jnp.arange(n), jnp.arange(m), n, m, BROADCAST)
-        return reduction.finish(top, tile_sums(reduction, logits, outside, values, top, BROADCAST))
+        top = bound if bounded else finite(reduction.top(BROADCAST.keep(logits), outside))
+        return reduction.weights(logits, outside, top, exp)[0], top
 
-    return jax.lax.cond(safe, with_bound, with_maximum)
+    # What leaves a branch is kept: the sums outside read exponentials, and do not compute them again.
+    e, top = jax.lax.cond(safe, lambda: weights(True), lambda: weights(False))
+    return reduction.finish(top, (BROADCAST.contract(e, values), jnp.sum(e, axis=1)))

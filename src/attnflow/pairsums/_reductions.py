@@ -27,7 +27,11 @@ class AbstractReduction(eqx.Module):
 
     @abc.abstractmethod
     def weights(
-        self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None, top: Float[Array, " n"]
+        self,
+        logits: Float[Array, "n m"],
+        log_w: Float[Array, "_ m"] | None,
+        top: Float[Array, " n"],
+        exp: Callable[[Array], Array] = jnp.exp,
     ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
         """What multiplies the values, and what is summed for the mass, both relative to `top`."""
 
@@ -50,8 +54,8 @@ class Exponential(AbstractReduction):
     def top(self, logits, log_w):
         return _row_max(logits if log_w is None else logits + log_w)
 
-    def weights(self, logits, log_w, top):
-        e = jnp.exp((logits if log_w is None else logits + log_w) - top[:, None])
+    def weights(self, logits, log_w, top, exp=jnp.exp):
+        e = exp((logits if log_w is None else logits + log_w) - top[:, None])
         return e, e
 
     def rescale(self, old, new):
@@ -77,10 +81,10 @@ class Pointwise(AbstractReduction):
             return jnp.zeros_like(logits[:, 0])
         return jnp.broadcast_to(_row_max(log_w), logits.shape[:1])
 
-    def weights(self, logits, log_w, top):
+    def weights(self, logits, log_w, top, exp=jnp.exp):
         if log_w is None:
             return self.phi(logits), jnp.ones_like(logits)
-        e = jnp.exp(log_w - top[:, None])
+        e = exp(log_w - top[:, None])
         # A pair left out must stay out even where phi overflows: zero times infinity is not zero.
         return jnp.where(e > 0, e * self.phi(jnp.where(e > 0, logits, 0)), 0), e
 

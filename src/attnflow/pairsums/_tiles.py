@@ -43,6 +43,6 @@ def tile_sums(
     algebra: Algebra = MATMUL,
 ) -> Sums:
     """Weighted sum of the values and mass of a tile, relative to `top`."""
-    weights, mass = reduction.weights(logits, outside, top)
+    weights, mass = reduction.weights(logits, outside, top, algebra.exp)
     weights = algebra.keep(weights)
     return algebra.contract(weights, values), jnp.sum(weights if mass is weights else mass, axis=1)

@@ -46,6 +46,20 @@ class AbstractSpace(eqx.Module):
         return self.nearest(x + v)
 
 
+def inner(x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch 1"]:
+    """`<x, y>` of each pair of rows, the last axis kept.
+
+    Added by halves: a sum along the last axis is compiled one addition after the other, a sum of halves to vectors.
+    """
+    a = x * y
+    while a.shape[-1] > 32:
+        half = a.shape[-1] // 2
+        rest = a[..., 2 * half :]
+        a = a[..., :half] + a[..., half : 2 * half]
+        a = jnp.concatenate([a, rest], axis=-1) if rest.shape[-1] else a
+    return jnp.sum(a, axis=-1, keepdims=True)
+
+
 def safe_norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
     """`|x|` with the gradient zero at the origin, where it has none."""
     square = jnp.sum(x * x, axis=-1)

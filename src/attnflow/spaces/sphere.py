@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..registry import Entry
-from ._space import AbstractSpace, safe_norm
+from ._space import AbstractSpace, inner, safe_norm
 
 
 class Sphere(AbstractSpace):
@@ -18,11 +18,11 @@ class Sphere(AbstractSpace):
     name: ClassVar[str] = "sphere"
 
     def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
-        return v - jnp.sum(x * v, axis=-1, keepdims=True) * x
+        return v - inner(x, v) * x
 
     def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         # The origin has no nearest point; it is kept, with a finite gradient.
-        square = jnp.sum(y * y, axis=-1, keepdims=True)
+        square = inner(y, y)
         return y * jax.lax.rsqrt(jnp.where(square > 0, square, 1))
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
