@@ -11,7 +11,7 @@ from rich.table import Table
 
 import attnflow as af
 
-from . import ensembles, systems
+from . import ensembles, explorer, spectral, systems
 from .machine import ceilings, description
 from .profile import profile
 from .timing import race
@@ -58,8 +58,17 @@ def main() -> None:
         console.print(
             f"{name}, parts alone: " + ", ".join(f"{k.replace(' ', ' at ', 1)} {v:.2f}" for k, v in parts.items())
         )
+    record["spectral"] = []
+    for case in spectral.results():
+        record["spectral"].append(case)
+        console.print(spectral.line(case))
+    console.print(f"Spectral sums on the circle: seconds grow like n^{spectral.growth(record['spectral']):.2f}")
     console.print("Ceilings (G/s): " + ", ".join(f"{k} {v:.2f}" for k, v in record["ceilings"].items()))
     console.print(", ".join(f"{k} {v}" for k, v in record["machine"].items()))
+    with console.status("the page ..."):
+        record["page"] = explorer.measure()
+    for name, numbers in record["page"].items():
+        console.print(f"{name}: {explorer.told(numbers)}")
     if arguments.save:
         path = Path(__file__).parent / "results" / f"{arguments.save}.json"
         path.parent.mkdir(exist_ok=True)

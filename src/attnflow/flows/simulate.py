@@ -13,9 +13,9 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from .._cores import all_devices
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
-from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._compiled import everywhere, on_one_device, timed_call, traced
+from ._kernels import choose_kernel
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
@@ -68,7 +68,8 @@ def simulate(
     - `weights`: `(n,)`, summing to one; `None` means equal.
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
       float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`).
-    - `kernel`: the engine of the pair sums, resolved here once. `mesh`: a device mesh with one axis to share the
+    - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
+      circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models.
     - `throw=False` returns an unfinished run, with `run.result` saying why, instead of raising; rows of `run.xs` past
       the last time reached are NaN.
@@ -88,7 +89,8 @@ def simulate(
     if max_steps < 1:
         raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
     options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
-    chosen = resolve_kernel(kernel, x0.shape[0], x0.shape[0])
+    tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
+    chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, direct=mesh is not None)
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
     inputs = (model, x0, w, numbers, key)
     if mesh is not None:

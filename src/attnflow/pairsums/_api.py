@@ -1,5 +1,6 @@
 """The one contract for sums over pairs; every attention map goes through it."""
 
+import functools
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -8,10 +9,12 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from ..errors import InputError
 from ._blocked import blocked_sums
 from ._dense import broadcast_sums, dense_sums
+from ._modes import is_spectral, modes_of, with_modes
 from ._pairs import AbstractPairs, Full
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
 from ._scores import AbstractScore, Projected
 from ._sharded import sharded_sums
+from ._spectral import spectral_sums
 from ._tiles import tile_logits
 
 Reduce = str | AbstractReduction | Hardmax | Callable[[Array], Array]
@@ -22,11 +25,14 @@ DENSE_PAIRS = 1024 * 1024
 
 
 def resolve_kernel(kernel: str, n: int, m: int) -> str:
-    """The engine that serves `n` queries and `m` keys; `"auto"` chooses by shape."""
+    """The engine that serves `n` queries and `m` keys; `"auto"` chooses by shape.
+
+    `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
+    """
     if kernel == "auto":
         return "dense" if n * m <= DENSE_PAIRS else "blocked"
-    if kernel not in ENGINES:
-        raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}.")
+    if kernel not in ENGINES and not is_spectral(kernel):
+        raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}, spectral.")
     return kernel
 
 
@@ -55,18 +61,24 @@ def pair_sums(
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
       `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
     - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
+      `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
+      proportional to the tokens and with an absolute error (docs/theory/fast-sums.md).
 
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
     """
     m = y.shape[0]
     values = jnp.asarray(values, x.dtype)
     values = jnp.full((m, 1), values) if values.ndim == 0 else values
-    engine = ENGINES[resolve_kernel(kernel, x.shape[0], m)]
+    chosen = resolve_kernel(kernel, x.shape[0], m)
     reduction, selection = as_reduction(reduce)
-    tile = score.project(x, y)
+    if is_spectral(chosen):
+        beta, _ = score.zonal or (0.0, 0.0)
+        engine = functools.partial(spectral_sums, modes_of(with_modes(chosen, beta, x.shape[1])), x, y, score)
+    else:
+        engine = functools.partial(ENGINES[chosen], score, score.project(x, y))
 
     def sums(reduction: AbstractReduction, selection: Hardmax | None, values: Array) -> tuple[Array, Array]:
-        num, log_z = engine(score, tile, values, log_w, pairs, reduction, selection)
+        num, log_z = engine(values, log_w, pairs, reduction, selection)
         return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
 
     num, log_z = sums(reduction, selection, values)

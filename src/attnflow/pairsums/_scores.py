@@ -46,6 +46,11 @@ class AbstractScore(eqx.Module):
     @abc.abstractmethod
     def isotropic(self) -> bool: ...
 
+    @property
+    def zonal(self) -> tuple[Float[Array, ""], Float[ArrayLike, ""]] | None:
+        r"""$(\beta, s_0)$ with $s = s_0 + \beta(\langle x, y\rangle - 1)$ between unit tokens, or `None`."""
+        return None
+
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         """Scores of a tile of projected queries against a tile of projected keys."""
         s = algebra.outer(tile.queries, tile.keys)
@@ -118,6 +123,10 @@ class Inner(AbstractScore):
     def isotropic(self) -> bool:
         return self.B is None and self.Q is None and self.K is None
 
+    @property
+    def zonal(self) -> tuple[Float[Array, ""], Float[ArrayLike, ""]] | None:
+        return (self.beta, self.beta) if self.isotropic else None
+
 
 class SquaredDistance(AbstractScore):
     r"""$s_{ij} = -g\,|Q x_i - K y_j|^2$; `Q`, `K` `None` are the identity.
@@ -162,6 +171,10 @@ class SquaredDistance(AbstractScore):
     def isotropic(self) -> bool:
         # A function of |x - y| alone; on the sphere that is a function of <x, y>.
         return self.Q is None and self.K is None
+
+    @property
+    def zonal(self) -> tuple[Float[Array, ""], Float[ArrayLike, ""]] | None:
+        return (2 * self.g, 0.0) if self.isotropic else None
 
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         if not self.by_difference:

@@ -1,0 +1,213 @@
+r"""The spectral engine: sums over unit tokens on the circle and on $S^2$ in $O(nK)$ and $O(nL^2)$, not $O(n^2)$.
+
+$$ S(x; q) = \sum_j q_j\, e^{\beta(\langle x, y_j\rangle - 1)} $$
+
+is found from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
+the same kind, $\nabla_x S(x; q) = \beta\, S(x; q \otimes y)$ and so on, which is how they are taken: to the last digit
+as accurate as the sum, equal to those of the dense engine in every direction, and smooth at the poles.
+
+**The error is absolute**, about `ERROR` times the total weight. A query's $Z$ is trusted down to `FLOOR` times it. A
+token that is its own key has $Z \ge w_i$; a query far from all keys may have less, and is refused: in a sentence where
+values are known, as NaN inside a transformation. The same holds for tokens that are not unit vectors, and for a
+temperature that the number of modes does not cover.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float
+
+from ..errors import InputError
+from ..spaces import is_concrete
+from ._circle import Circle
+from ._harmonics import Harmonics
+from ._modes import DIMENSIONS, modes_for
+from ._pairs import AbstractPairs, Full
+from ._reductions import AbstractReduction, Exponential, Hardmax, Sums
+from ._scores import AbstractScore
+
+# Largest error of a sum at a query far from a unit charge, by dimension of the tokens.
+ERROR = {2: 2e-15, 3: 1e-14}
+# Below this part of the total weight fewer than seven digits of Z are left.
+FLOOR = 1e-8
+# How large the last term of the series may be: counts for a truncation of 1e-12 pass.
+LAST_TERM = 1e-11
+# Tokens in a tile: their trigonometric functions stay in the second-level cache.
+TILE = {2: 2048, 3: 512}
+
+
+class Series(NamedTuple):
+    """Which expansion, by dimension, with how many modes."""
+
+    d: int
+    modes: int
+
+    @property
+    def expansion(self) -> Circle | Harmonics:
+        return Circle(self.modes) if self.d == 2 else Harmonics(self.modes)
+
+
+def refusal(score: AbstractScore, d: int, dtype: Any, pairs: Any, reduction: Any, selection: Any) -> str | None:
+    """Why a sum cannot be taken spectrally, as far as structure says; `None` if it can."""
+    if d not in DIMENSIONS:
+        return f"they are for the circle and the sphere in three dimensions, and the tokens have {d}"
+    if score.zonal is None:
+        return f"{type(score).__name__} with matrices depends on more than <x, y> (a multiple of I belongs into beta)"
+    if not isinstance(pairs, Full) or pairs.skip is not None:
+        return "some pairs are left out or weighted by position, and they need all"
+    if not isinstance(reduction, Exponential) or selection is not None:
+        return "they are for exponentials of the score, reduce='softmax' or 'exp'"
+    if jnp.dtype(dtype) != jnp.float64:
+        return (
+            f"their error is absolute, and {jnp.dtype(dtype).name} leaves too few digits; use af.precision('float64')"
+        )
+    return None
+
+
+def spectral_sums(
+    modes: int,
+    x: Float[Array, "n d"],
+    y: Float[Array, "m d"],
+    score: AbstractScore,
+    values: Float[Array, "m p"],
+    log_w: Float[Array, " m"] | None,
+    pairs: AbstractPairs,
+    reduction: AbstractReduction,
+    selection: Hardmax | None = None,
+) -> Sums:
+    """`(num, log_z)` by `modes` modes; `log_w=None` counts every key with weight one."""
+    why = refusal(score, x.shape[1], x.dtype, pairs, reduction, selection)
+    if why is not None:
+        raise InputError(f"no spectral sums here: {why}; choose another kernel.")
+    beta, offset = (jnp.asarray(number, x.dtype) for number in score.zonal or (0, 0))
+    series = Series(x.shape[1], modes)
+    log_w = jnp.zeros(y.shape[0], x.dtype) if log_w is None else log_w.astype(x.dtype)
+    heaviest = jax.lax.stop_gradient(jnp.max(log_w))
+    top = jnp.where(heaviest == -jnp.inf, 0, heaviest)
+    w = jnp.exp(log_w - top)
+    charges = jnp.concatenate([w[:, None] * values, w[:, None]], axis=1)
+    sums = _kernel_sums(series, x, y, charges, beta)
+    mass = _trusted(series, x, y, w, beta, sums[:, -1])
+    shift = jnp.where(beta >= 0, 0, -2 * beta)  # the series is that of e^{beta <x, y> - |beta|}
+    return reduction.finish(jnp.broadcast_to(top + offset + shift, mass.shape), (sums[:, :-1], mass))
+
+
+def _trusted(series: Series, x: Array, y: Array, w: Array, beta: Array, mass: Float[Array, " n"]) -> Float[Array, " n"]:
+    """The masses, if they are what they are taken for; otherwise a sentence or, inside a transformation, NaN."""
+    x, y, w, beta, found = jax.lax.stop_gradient((x, y, w, beta, mass))
+    total = jnp.sum(w)
+    length = jnp.abs(jnp.sum(x * x, axis=1) - 1)
+    key_length = jnp.max(jnp.where(w > 0, jnp.abs(jnp.sum(y * y, axis=1) - 1), 0))
+    last = series.expansion.coefficients(beta)[1]
+    unit, covered = jnp.maximum(length, key_length) < 1e-6, last <= LAST_TERM
+    near = (found >= FLOOR * total) | (total == 0)
+    if is_concrete(x, y, w, beta, found):
+        if not bool(unit.all()):
+            raise InputError("spectral sums are for unit tokens, |x| = 1; choose another kernel.")
+        if not bool(covered):
+            raise InputError(
+                f"{series.modes} modes do not resolve beta = {float(beta):g}; "
+                f"give kernel='spectral:{modes_for(float(beta), series.d)}'."
+            )
+        if not bool(near.all()):
+            i = int(np.argmin(np.asarray(found)))
+            raise InputError(
+                f"query {i} is too far from all keys for spectral sums: they err by {ERROR[series.d]:g} of all weight, "
+                f"and its Z is below {FLOOR:g} of it; choose another kernel."
+            )
+    return jnp.where(unit & covered & near, mass, jnp.nan)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _kernel_sums(
+    series: Series, x: Float[Array, "n d"], y: Float[Array, "m d"], q: Float[Array, "m p"], beta: Float[Array, ""]
+) -> Float[Array, "n p"]:
+    r"""$S(x; q)$ for every query and column of charges."""
+    return _plain_sums(series, _first_order(x), _first_order(y), q, _first_order(beta))
+
+
+@jax.custom_jvp
+def _first_order(a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """What is not to be differentiated through the series, which knows unit tokens only.
+
+    Tangents take the rule below. A gradient is the transpose of the series in the charges; to differentiate it again
+    would be to differentiate the series, and wrong in directions that leave the sphere.
+    """
+    return a
+
+
+@_first_order.defjvp
+def _second_order(primals: Any, tangents: Any) -> Any:
+    raise InputError("spectral sums have no derivative of a gradient; take kernel='dense' or 'blocked' for that.")
+
+
+def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array, Array]:
+    x, y, q, beta = primals
+    dx, dy, dq, dbeta = (None if isinstance(t, SymbolicZero) else t for t in tangents)
+    m, (d, p) = y.shape[0], (y.shape[1], q.shape[1])
+
+    def first_moment(a: Array) -> Array:
+        """Charges q ⊗ a, `(m, p * d)`."""
+        return (q[:, :, None] * a[:, None, :]).reshape(m, p * d)
+
+    def sums(charges: list[Array]) -> list[Array]:
+        widths = np.cumsum([c.shape[1] for c in charges])[:-1]
+        return jnp.split(_kernel_sums(series, x, y, jnp.concatenate(charges, axis=1), beta), widths, axis=1)
+
+    # S(x; dq) + beta x . S(x; q ⊗ dy) + (beta dx + dbeta x) . S(x; q ⊗ y) - sign dbeta S(x; q)
+    # Charges that are tangents are summed apart: reverse mode knows the others before it knows them.
+    moved = dx is not None or dbeta is not None
+    value, *pull = sums([q, first_moment(y)] if moved else [q])
+    change = jnp.zeros_like(value)
+    if dq is not None:
+        change = change + sums([dq])[0]
+    if dy is not None:
+        change = change + beta * jnp.sum(x[:, None, :] * sums([first_moment(dy)])[0].reshape(-1, p, d), axis=-1)
+    if moved:
+        direction = jnp.zeros_like(x) if dx is None else beta * dx
+        direction = direction if dbeta is None else direction + dbeta * x
+        change = change + jnp.sum(direction[:, None, :] * pull[0].reshape(-1, p, d), axis=-1)
+    if dbeta is not None:
+        change = change - jnp.where(beta >= 0, dbeta, -dbeta) * value
+    return value, change
+
+
+_kernel_sums.defjvp(_kernel_sums_jvp, symbolic_zeros=True)
+
+
+def _plain_sums(series: Series, x: Array, y: Array, q: Array, beta: Array) -> Float[Array, "n p"]:
+    expansion, tile = series.expansion, TILE[series.d]
+    x, y = _unit(x), _unit(y)
+    coefficients, _ = expansion.coefficients(beta)
+
+    def one_tile(part: tuple[Array, Array]) -> Array:
+        return expansion.moments(*part)
+
+    if y.shape[0] <= tile:
+        moments = one_tile((y, q))
+    else:
+        parts = (_cut(y, tile), _cut(q, tile))
+        start = jnp.zeros(jax.eval_shape(one_tile, jax.tree.map(lambda a: a[0], parts)).shape, q.dtype)
+        # A checkpoint: differentiation makes the trigonometric functions again instead of keeping them.
+        add = jax.checkpoint(lambda total, part: (total + one_tile(part), None))
+        moments, _ = jax.lax.scan(add, start, parts)
+    convolved = expansion.convolve(moments, coefficients)
+    if x.shape[0] <= tile:
+        return expansion.evaluate(x, convolved)
+    values = jax.lax.map(jax.checkpoint(lambda part: expansion.evaluate(part, convolved)), _cut(x, tile))
+    return values.reshape(-1, q.shape[1])[: x.shape[0]]
+
+
+def _unit(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    square = jnp.sum(x * x, axis=1, keepdims=True)
+    return jnp.where(square > 0, x / jnp.sqrt(jnp.where(square > 0, square, 1)), x)
+
+
+def _cut(x: Array, size: int) -> Array:
+    """Cut the first axis into tiles, the last one filled up with zeros, which are no charges."""
+    x = jnp.pad(x, [(0, -x.shape[0] % size)] + [(0, 0)] * (x.ndim - 1))
+    return x.reshape(-1, size, *x.shape[1:])

@@ -1,0 +1,343 @@
+"""Spectral sums on the circle and on the sphere: as accurate as direct ones, in time proportional to the tokens."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ive
+
+import attnflow as af
+from attnflow.errors import InputError
+from attnflow.flows._kernels import break_even, choose_kernel
+from attnflow.pairsums import Hardmax, _spectral
+from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
+from attnflow.pairsums._circle import Circle
+from attnflow.pairsums._harmonics import Harmonics
+from attnflow.pairsums._modes import circle_modes, modes_for, sphere_modes
+
+CIRCLE_TABLE = {1: 12, 4: 20, 9: 27, 16: 34, 30: 44, 100: 78, 300: 134, 1000: 245, 3000: 427, 10000: 787}
+SPHERE_TABLE = {1: 13, 4: 19, 9: 26, 16: 33, 30: 44, 100: 76, 300: 130, 1000: 236}
+
+
+def tokens(n, d, seed=0):
+    """Random unit vectors; the first two are the poles."""
+    x = np.random.default_rng(seed).standard_normal((n, d))
+    x[:2] = 0
+    x[:2, -1] = (1, -1)[: min(n, 2)]
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def direct(x, y, values, w, beta):
+    """The mean of the values and Z on the scale where the kernel's maximum is 1, by a NumPy sum."""
+    e = np.exp(-beta * np.sum((x[:, None] - y[None]) ** 2, axis=-1) / 2) * w
+    return e @ values / e.sum(1, keepdims=True), e.sum(1)
+
+
+@pytest.mark.parametrize("beta", CIRCLE_TABLE)
+def test_number_of_modes_on_the_circle(beta):
+    assert circle_modes(float(beta), 1e-12) == CIRCLE_TABLE[beta]
+
+
+@pytest.mark.parametrize("beta", SPHERE_TABLE)
+def test_number_of_degrees_on_the_sphere(beta):
+    assert sphere_modes(float(beta), 1e-12) == SPHERE_TABLE[beta]
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e-8, 0.3, 9.0, 300.0, 1e4])
+def test_coefficients_are_scaled_bessel_functions(beta):
+    K = circle_modes(beta)
+    k = np.arange(K + 1)
+    rounding = 4 * K * np.finfo(float).eps  # a product of up to K ratios
+    for sign in (1, -1):
+        found = np.asarray(jax.jit(circle_coefficients, static_argnums=1)(jnp.asarray(sign * beta), K))
+        np.testing.assert_allclose(found, sign**k * ive(k, beta), rtol=rounding, atol=1e-15 * ive(0, beta))
+    found = np.asarray(circle_coefficients(jnp.asarray(beta), K + 64))[: K // 2]
+    np.testing.assert_allclose(found, ive(k[: K // 2], beta), rtol=rounding)
+    if beta > 0:
+        L = sphere_modes(beta)
+        exact = np.sqrt(np.pi / 2 / beta) * ive(np.arange(L + 1) + 0.5, beta)
+        found = np.asarray(sphere_coefficients(jnp.asarray(beta), L))
+        np.testing.assert_allclose(found, exact, rtol=rounding, atol=1e-15 * exact[0])
+
+
+@pytest.mark.parametrize("d, n, beta", [(2, 2000, 30.0), (2, 2000, 300.0), (3, 800, 30.0)])
+def test_velocities_agree_with_direct_sums(d, n, beta):
+    """Row A23 of the specification: random weights, poles among the tokens."""
+    x = tokens(n, d)
+    w = np.random.default_rng(1).random(n)
+    w /= w.sum()
+    velocity = af.Softmax(beta=beta)(jnp.asarray(x), jnp.asarray(x), jnp.asarray(w), kernel="spectral")
+    velocity = af.Sphere().project(jnp.asarray(x), velocity)
+    mean, _ = direct(x, x, x, w, beta)
+    np.testing.assert_allclose(velocity, mean - np.sum(mean * x, axis=1, keepdims=True) * x, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("d, beta", [(2, 9.0), (2, 300.0), (2, 1e4), (3, 9.0), (3, 300.0)])
+def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
+    x = tokens(300, d)
+    expansion = (Circle if d == 2 else Harmonics)(modes_for(beta, d))
+    series = expansion.coefficients(jnp.asarray(beta))[0]
+    moments = expansion.moments(jnp.asarray(x), jnp.eye(300))
+    kernel = np.asarray(expansion.evaluate(jnp.asarray(x), expansion.convolve(moments, series)))
+    exact = np.exp(-beta * np.sum((x[:, None] - x[None]) ** 2, axis=-1) / 2)
+    far = exact < 1e-4
+    assert np.max(np.abs(kernel - exact)[far]) < _spectral.ERROR[d]
+
+
+@functools.cache
+def compiled(kernel, reduce):
+    return jax.jit(
+        lambda score, x, y, v, log_w: af.pair_sums(score, x, y, v, log_w=log_w, reduce=reduce, kernel=kernel)
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    shape=st.sampled_from([(7, 5, 1), (1, 9, 3), (9, 1, 0)]),
+    d=st.sampled_from([2, 3]),
+    beta=st.sampled_from([0.0, 0.7, 5.0, 12.0, -4.0]),
+    square=st.booleans(),
+    spread=st.sampled_from([0.0, 3.0]),
+    removed=st.booleans(),
+    same=st.booleans(),
+    reduce=st.sampled_from(["softmax", "exp"]),
+    seed=st.integers(0, 999),
+)
+def test_any_sum_equals_the_dense_one(shape, d, beta, square, spread, removed, same, reduce, seed):
+    n, m, p = shape
+    rng = np.random.default_rng(seed)
+    y = jnp.asarray(tokens(m, d, seed))
+    x = y if same else jnp.asarray(tokens(n, d, seed + 1))
+    v = jnp.asarray(rng.standard_normal((m, p)))
+    log_w = spread * rng.standard_normal(m)
+    log_w[rng.random(m) < 0.4 * removed] = -np.inf
+    score = af.SquaredDistance(abs(beta) / 2) if square else af.Inner(beta)
+    numbers = (score, x, y, v, jnp.asarray(log_w))
+    want, got = compiled("dense", reduce)(*numbers), compiled("spectral:48", reduce)(*numbers)
+    z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
+    total = np.sum(np.exp(log_w))
+    trusted = (z > 2 * _spectral.FLOOR * total) | (total == 0)
+    assert not np.isnan(np.asarray(got[1])[trusted]).any()
+    size = np.where(z > 0, 1e-13 * total / np.where(z > 0, z, 1), 1e-13)
+    with np.errstate(invalid="ignore"):
+        off = np.where(np.asarray(got[1]) == np.asarray(want[1]), 0, np.abs(np.asarray(got[1]) - np.asarray(want[1])))
+    assert np.all((off <= size)[trusted])
+    assert np.all((np.abs(np.asarray(got[0] - want[0])) <= 5 * size[:, None])[trusted])
+
+
+def test_no_key_left():
+    x = jnp.asarray(tokens(4, 3))
+    num, log_z = af.pair_sums(af.Inner(2.0), x, x, x, log_w=jnp.full(4, -jnp.inf), kernel="spectral")
+    assert np.all(np.asarray(num) == 0) and np.all(np.asarray(log_z) == -np.inf)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_tiles_change_nothing(d, monkeypatch):
+    x = jnp.asarray(tokens(50, d))
+    whole = af.pair_sums(af.Inner(3.0), x, x, x, kernel="spectral")
+    monkeypatch.setitem(_spectral.TILE, d, 16)
+    for a, b in zip(whole, af.pair_sums(af.Inner(3.0), x, x, x, kernel="spectral"), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
+    """In every direction, also off the sphere, at poles, through several tiles; reverse, forward, and forward twice."""
+    monkeypatch.setitem(_spectral.TILE, d, 4)
+    x, y = jnp.asarray(tokens(5, d)), jnp.asarray(tokens(6, d, 3))
+    v = jnp.asarray(np.random.default_rng(2).standard_normal((6, 2)))
+    log_w = jnp.asarray(np.random.default_rng(3).standard_normal(6)).at[2].set(-jnp.inf)
+
+    def total(arguments, kernel):
+        beta, x, y, v, log_w = arguments
+        num, log_z = af.pair_sums(af.Inner(beta), x, y, v, log_w=log_w, kernel=kernel)
+        return jnp.sum(jnp.sin(num)) + jnp.sum(log_z**2)
+
+    arguments = (jnp.asarray(3.0), x, y, v, log_w)
+    direction = jax.tree.map(lambda a: jnp.cos(jnp.arange(a.size, dtype=a.dtype)).reshape(a.shape), arguments)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def derivatives(kernel):
+        value = functools.partial(total, kernel=kernel)
+        along = lambda a: jax.jvp(value, (a,), (direction,))[1]  # noqa: E731
+        return jax.grad(value)(arguments), jax.jvp(along, (arguments,), (direction,))
+
+    dense, spectral = (jax.tree.leaves(derivatives(kernel)) for kernel in ("dense", "spectral:32"))
+    for a, b in zip(dense, spectral, strict=True):
+        assert np.isfinite(np.asarray(b)).all()
+        np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-11)
+
+    gradient = jax.grad(functools.partial(total, kernel="spectral:32"))
+    with pytest.raises(af.errors.InputError, match="no derivative of a gradient"):
+        jax.jvp(gradient, (arguments,), (direction,))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_batch_is_its_members(d):
+    x = jnp.stack([jnp.asarray(tokens(6, d, seed)) for seed in range(3)])
+    betas = jnp.asarray([0.5, 2.0, 6.0])
+    batch = jax.vmap(lambda b, x: af.pair_sums(af.Inner(b), x, x, x, kernel="spectral:32"))(betas, x)
+    for i in range(3):
+        alone = af.pair_sums(af.Inner(betas[i]), x[i], x[i], x[i], kernel="dense")
+        for a, b in zip(alone, batch, strict=True):
+            np.testing.assert_allclose(b[i], a, rtol=1e-13, atol=1e-13)
+
+
+def cost(transform, d, n):
+    x = jax.ShapeDtypeStruct((n, d), jnp.float64)
+    attend = lambda x: af.pair_sums(af.Inner(9.0), x, x, x, kernel="spectral:32")[0]  # noqa: E731
+    return jax.jit(transform(attend)).lower(x).compile()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_work_and_memory_are_proportional_to_the_tokens(d, monkeypatch):
+    """Work is counted without loops, whose bodies are counted once; memory with them, also in reverse mode."""
+    with monkeypatch.context() as patch:
+        patch.setitem(_spectral.TILE, d, 1 << 20)
+        flops = [cost(lambda f: f, d, n).cost_analysis()["flops"] for n in (2000, 4000, 8000)]
+    assert (flops[2] - flops[1]) / (flops[1] - flops[0]) == pytest.approx(2, rel=1e-3)
+    for transform in (lambda f: f, lambda f: jax.grad(lambda x: jnp.sum(f(x) ** 2))):
+        small, large = (cost(transform, d, n).memory_analysis().temp_size_in_bytes for n in (1 << 13, 1 << 16))
+        assert large - small < 100 * d * 8 * (1 << 16), "a matrix of pairs would need 34 GB, one of modes 17 to 500 MB"
+
+
+def test_a_new_temperature_does_not_compile_again():
+    x = jnp.asarray(tokens(10, 2))
+    traces = []
+
+    @jax.jit
+    def sums(beta):
+        traces.append(beta)
+        return af.pair_sums(af.Inner(beta), x, x, x, kernel="spectral:56")[0]
+
+    for beta in (1.0, 9.0, 30.0):
+        np.testing.assert_allclose(sums(beta), af.pair_sums(af.Inner(beta), x, x, x)[0], rtol=0, atol=1e-13)
+    assert len(traces) == 1
+    assert np.isnan(np.asarray(sums(3000.0))).all(), "a temperature that the modes do not resolve"
+
+
+# Refusals
+
+
+CIRCLE, SPACE = jnp.asarray(tokens(5, 2)), jnp.asarray(tokens(5, 4))
+
+
+@pytest.mark.parametrize(
+    "reason, call",
+    [
+        ("the tokens have 4", lambda: af.pair_sums(af.Inner(1.0), SPACE, SPACE, 1.0, kernel="spectral")),
+        ("belongs into beta", lambda: af.pair_sums(af.Inner(1.0, np.eye(2)), CIRCLE, CIRCLE, 1.0, kernel="spectral")),
+        (
+            "pairs are left out",
+            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, pairs=af.Causal(), kernel="spectral"),
+        ),
+        (
+            "exponentials of the score",
+            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, reduce=Hardmax(0.0), kernel="spectral"),
+        ),
+        (
+            "float32 leaves too few digits",
+            lambda: af.pair_sums(
+                af.Inner(np.float32(1)), CIRCLE.astype("float32"), CIRCLE.astype("float32"), 1.0, kernel="spectral"
+            ),
+        ),
+        ("unit tokens", lambda: af.pair_sums(af.Inner(1.0), 2 * CIRCLE, CIRCLE, 1.0, kernel="spectral")),
+        (
+            "8 modes do not resolve beta = 50",
+            lambda: af.pair_sums(af.Inner(50.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:8"),
+        ),
+        ("names no number of modes", lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:many")),
+        (
+            "not known inside a transformation",
+            lambda: jax.jit(lambda b: af.pair_sums(af.Inner(b), CIRCLE, CIRCLE, 1.0, kernel="spectral"))(1.0),
+        ),
+        ("query 1 is too far from all keys", lambda: lonely("spectral")),
+    ],
+)
+def test_what_is_not_possible_is_refused(reason, call):
+    with pytest.raises(InputError, match=reason):
+        call()
+
+
+def lonely(kernel, beta=30.0):
+    """A query opposite to all keys."""
+    x = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]])
+    return af.pair_sums(af.Inner(beta), x, x[:1], 1.0, kernel=kernel)
+
+
+def test_a_query_far_from_all_keys_is_not_given_a_wrong_number():
+    def traced(beta):
+        return lonely("spectral:56", beta)[1]
+
+    found = jax.jit(traced)(30.0)
+    assert found[0] == pytest.approx(30.0) and np.isnan(found[1])
+    np.testing.assert_allclose(jax.jit(traced)(5.0), [5.0, -5.0], rtol=1e-9)
+
+
+# In a run
+
+
+@pytest.mark.parametrize("d, attention", [(2, af.Softmax(beta=9.0)), (3, af.Unnormalized(beta=3.0)), (3, af.L2(g=2.0))])
+def test_a_run_is_the_dense_one(d, attention):
+    x0 = af.sphere.uniform(n=40, d=d, key=jax.random.key(1))
+    model = af.SelfAttention(attention)
+    spectral, dense = (af.simulate(model, x0, t1=1.0, save=3, kernel=kernel) for kernel in ("spectral", "dense"))
+    np.testing.assert_allclose(spectral.xs, dense.xs, rtol=0, atol=1e-10)
+    assert spectral.provenance["options"]["kernel"].startswith("spectral:")
+
+
+def chosen(model=None, n=5000, d=2, w=None, span=1.0, tolerance=1e-9, kernel="auto", **kwargs):
+    x0 = jnp.asarray(tokens(n, d))
+    return choose_kernel(kernel, model or af.SelfAttention(beta=9.0), x0, w, span, tolerance, **kwargs)
+
+
+def test_the_default_choice():
+    assert chosen() == "spectral:32" and chosen(d=3) == "spectral:32"
+    assert chosen(n=300) == "dense" and chosen(n=1100, d=3) == "blocked"
+    assert chosen(direct=True) == "blocked"  # the tokens are shared over a mesh of the user's
+    assert chosen(n=int(break_even(2, 32)) + 1) == "spectral:32"
+
+
+def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
+    light = np.full(5000, 1 / 4999)
+    light[0] = 0
+    assert chosen(span=1e3) == "blocked" and chosen(span=1e3, tolerance=1e-6) == "spectral:32"
+    assert chosen(w=jnp.asarray(light)) == "blocked"
+    assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == "blocked"
+    assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0, shifted=True))) == "spectral:56"
+    assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == "blocked"
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal())) == "blocked"
+    assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == "blocked"
+    assert chosen(af.SelfAttention(af.Hardmax())) == "blocked"
+    assert chosen(d=4) == "blocked"
+
+
+@pytest.mark.parametrize(
+    "reason, options",
+    [
+        (r"makes 1e-08 over a time of 1000, more than the tolerance 1e-09; allow rtol >= 1e-08", {"span": 1e3}),
+        ("a token of weight zero", {"w": jnp.asarray([0.0] + [1 / 4999] * 4999)}),
+        ("Hardmax does not say what it sums", {"model": af.SelfAttention(af.Hardmax())}),
+        ("change with time", {"model": af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))}),
+        ("not unit vectors", {"model": af.SelfAttention(beta=1.0, space=af.Euclidean())}),
+        ("the tokens have 4", {"d": 4}),
+    ],
+)
+def test_a_run_that_spectral_sums_would_spoil_is_refused(reason, options):
+    with pytest.raises(InputError, match=reason):
+        chosen(kernel="spectral", **options)
+
+
+def test_inside_a_transformation_the_number_of_modes_must_be_given():
+    x0 = jnp.asarray(tokens(6, 2))
+
+    def end(beta, kernel):
+        return jnp.sum(af.simulate(af.SelfAttention(beta=beta), x0, t1=0.3, save=1, kernel=kernel).xs[-1, 2:] ** 3)
+
+    with pytest.raises(InputError, match="kernel='spectral:64'"):
+        jax.grad(end)(2.0, "spectral")
+    np.testing.assert_allclose(jax.grad(end)(2.0, "spectral:24"), jax.grad(end)(2.0, "dense"), rtol=1e-8)
