@@ -12,6 +12,7 @@ class Outcome(enum.Enum):
     NOT_FINITE = "The tokens became infinite or not-a-number; take a smaller dt, or an adaptive solver."
     FAILED = "The solver gave up before the final time; try another solver."
     NOT_CONVERGED = "The attention's own iteration did not converge; raise its max_iterations, loosen its tol or beta."
+    STATIONARY = "The tokens do not move: all forces cancel up to rounding; perturb them to leave this equilibrium."
 
     @property
     def code(self) -> int:

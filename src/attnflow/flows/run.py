@@ -19,7 +19,8 @@ from ._outcome import Outcome
 class Run:
     """A trajectory of tokens.
 
-    - `ts (T,)`: the model's own time (`log_ts` instead where it would overflow); `clock` says which time it is.
+    - `ts (T,)`: the model's own time; `clock` says which time it is. Where it may overflow there is also `log_ts (T,)`,
+      its natural logarithm.
     - `xs (T, n, d)`: tokens as rows; `weights (n,)` or `None` (equal), which never change.
     - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
     - `info`: named arrays `{name: (dims, array)}`.
@@ -99,8 +100,9 @@ class Run:
         if self.xs.ndim != 3 or not is_concrete(self.ts):
             return f"Run(xs={self.xs.shape})"
         steps, n, d = self.xs.shape
+        what, ts = ("times", self.ts) if self.log_ts is None else ("times, log t", self.log_ts)
         return (
-            f"Run({n} tokens in dimension {d}, {steps} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g} "
+            f"Run({n} tokens in dimension {d}, {steps} {what} from {float(ts[0]):g} to {float(ts[-1]):g} "
             f"({self.clock}), {self.result.name.lower()}, {int(self.stats.get('steps', 0))} steps)"
         )
 
@@ -122,16 +124,22 @@ class _Aside:
 
 
 def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    keyed = tuple((jax.tree_util.GetAttrKey(name), getattr(run, name)) for name in _DATA)
-    return keyed, (run.clock, _Aside((run.provenance, run.events)))
+    # The names of dimensions in `info` are no data.
+    data = {name: getattr(run, name) for name in _DATA}
+    dims = tuple((name, dims) for name, (dims, _) in run.info.items())
+    data["info"] = tuple(array for _, array in run.info.values())
+    keyed = tuple((jax.tree_util.GetAttrKey(name), value) for name, value in data.items())
+    return keyed, (run.clock, dims, _Aside((run.provenance, run.events)))
 
 
 def _unflatten(meta: tuple[Any, ...], data: Iterable[Any]) -> Run:
     # Not through the constructor: inside a transformation the fields hold batches, tracers or nothing at all.
     run = object.__new__(Run)
-    clock, aside = meta
+    clock, dims, aside = meta
+    *others, arrays = data
+    info = {name: (names, array) for (name, names), array in zip(dims, arrays, strict=True)}
     rest = zip(("clock", "provenance", "events"), (clock, *aside.value), strict=True)
-    for name, value in (*zip(_DATA, data, strict=True), *rest):
+    for name, value in (*zip(_DATA, (*others, info), strict=True), *rest):
         object.__setattr__(run, name, value)
     return run
 

@@ -1,5 +1,6 @@
 """Pictures of runs, in one `style`: `tokens` and `animate`; `energy`, `order_parameter`, `clusters` against time;
-`inner_products`, `attention`, `leaders` at one time; `overview`, a run on one page; `save`.
+`inner_products`, `attention`, `leaders` at one time; `staircase` and `merges` over long times; `overview`, a run on one
+page; `save`.
 
 Every function returns a `matplotlib.figure.Figure` made without pyplot: nothing global is touched, figures vanish with
 their last reference, and many processes may draw at once. A notebook shows the returned figure by itself.
@@ -16,6 +17,7 @@ from ._energy import energy
 from ._inner_products import inner_products
 from ._overview import overview
 from ._save import save
+from ._staircase import merges, staircase
 from ._style import PALETTE, new_figure, style
 from ._tokens import tokens
 
@@ -27,10 +29,12 @@ __all__ = [
     "energy",
     "inner_products",
     "leaders",
+    "merges",
     "new_figure",
     "order_parameter",
     "overview",
     "save",
+    "staircase",
     "style",
     "tokens",
 ]

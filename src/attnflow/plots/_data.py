@@ -13,13 +13,17 @@ Camera = tuple[float | int, float | int]
 
 @dataclass(frozen=True)
 class Frames:
-    """Tokens `xs (T, n, d)` at times `ts (T,)` with weights `(n,)`, the name of their space, and the time's label."""
+    """Tokens `xs (T, n, d)` at times `ts (T,)` with weights `(n,)`, the name of their space, and the time's label.
+
+    Of a long run `ts` are logarithms to the base ten (`logarithmic`).
+    """
 
     ts: np.ndarray
     xs: np.ndarray
     weights: np.ndarray
     space: str
     time_label: str
+    logarithmic: bool = False
 
     @property
     def n(self) -> int:
@@ -42,7 +46,13 @@ class Frames:
 
     def caption(self, at: int, where: str = "") -> str:
         """`64 tokens on the sphere, t = 30`."""
-        return f"{self.n} token{'s' if self.n > 1 else ''}{where}, $t = {self.ts[at]:.4g}$"
+        return f"{self.n} token{'s' if self.n > 1 else ''}{where}, {self.time(at)}"
+
+    def time(self, at: int) -> str:
+        """`t = 30`, or `t = 10^{24.8}` of a long run."""
+        if self.logarithmic:
+            return "$t = 0$" if at == 0 else f"$t = 10^{{{self.ts[at]:.1f}}}$"
+        return f"$t = {self.ts[at]:.4g}$"
 
 
 def read(run: Any) -> Frames:
@@ -54,15 +64,19 @@ def read(run: Any) -> Frames:
     weights = getattr(run, "weights", None)
     weights = np.full(xs.shape[1], 1 / xs.shape[1]) if weights is None else np.asarray(weights, dtype=float)
     space = getattr(getattr(run.model, "space", None), "name", "euclidean")
-    return Frames(ts, xs, weights, space, label)
+    return Frames(ts, xs, weights, space, label, getattr(run, "log_ts", None) is not None)
 
 
 def times(run: Any) -> tuple[np.ndarray, str]:
-    """Saved times and the label of their axis; logarithms where the times themselves overflow."""
+    """Saved times and the label of their axis; logarithms to the base ten of a long run, whose start has none and
+    stands at the first time after it."""
     clock = getattr(run, "clock", None)
     unit = f" ({clock})" if clock else ""
     if getattr(run, "log_ts", None) is not None:
-        return np.asarray(run.log_ts, dtype=float), rf"logarithm of time $\log\,t${unit}"
+        decades = np.asarray(run.log_ts, dtype=float) / np.log(10)
+        known = decades[np.isfinite(decades)]
+        first = known.min() if known.size else 0.0  # tokens that never moved
+        return np.maximum(decades, first), rf"$\log_{{10}}\,t${unit}"
     return np.asarray(run.ts, dtype=float), "layer" if clock == "layers" else f"time $t${unit}"
 
 

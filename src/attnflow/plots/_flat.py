@@ -58,10 +58,10 @@ class Circle:
     def actors(self, ax: Axes, at: int) -> None:
         frames = self.frames
         if self.trails and at > 0:
-            elapsed = (frames.ts[: at + 1] - frames.ts[0]) / (frames.ts[at] - frames.ts[0])
+            elapsed = (frames.ts[: at + 1] - frames.ts[0]) / ((frames.ts[at] - frames.ts[0]) or 1.0)
             radius = _INNER + (1 - _INNER) * elapsed
             ax.add_patch(Disc((0, 0), _INNER, fill=False, ec=FAINT, lw=0.8, ls=(0, (3, 3))))
-            ax.text(0, 0, f"$t = {frames.ts[0]:.4g}$", ha="center", va="center", fontsize=9, color="#6B7580")
+            ax.text(0, 0, frames.time(0), ha="center", va="center", fontsize=9, color="#6B7580")
             paths = frames.xs[: at + 1] * radius[:, None, None]
             lines = strokes(segments(paths), shades(frames, at), linewidths=trail_width(frames.n), capstyle="round")
             ax.add_collection(lines, autolim=False)

@@ -1,0 +1,281 @@
+r"""The staircase of the energy: $\widehat E$ against a time that shows its plateaus (arXiv:2410.06833, section 6).
+
+Clusters wait for times of the order $e^{\beta(1 - \cos u)}$ and then merge at once. Three clocks $\tau$ show every
+wait:
+
+- `"log"`: $\tau = \log_{10} t$;
+- `"arclength"`: $dt/d\tau = \log\beta\,/\,|\dot x|$, so that $\tau$ is the length of the path of all tokens,
+  $\int (\sum_i |\dot x_i|^2)^{1/2} dt$, over $\log\beta$. The paper proposes it with $|\nabla E|$, which for USA is
+  $|\dot x|$ up to a constant; the program of its figure takes steps of one length in all tokens together, as here;
+- `"paper"`: $dt/d\tau = \log\beta\; e^{\beta(1 - \cos u)}$ with $u$ the least of the angles above
+  $1/\sqrt{\beta\log\beta}$: the time of the proof, in which a merge of clusters of masses $W_a, W_b$ under shifted USA
+  takes $\frac1{2(W_a + W_b)}$ as $\beta \to \infty$.
+
+Plateaus lie between changes of the partition into clusters; masses $W_k$ predict the height $\sum_k W_k^2$.
+Derivations: docs/theory/metastability.md, Three clocks.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..errors import InputError
+from ..flows import Run
+from ..pairsums import Full
+from ..spaces import Sphere
+from ._clouds import along
+from .clusters import clusters
+from .energy import energy
+
+StaircaseClock = Literal["log", "arclength", "paper"]
+LABELS = {
+    "log": r"$\log_{10} t$",
+    "arclength": r"length of the path $/\log\beta$",
+    "paper": r"rescaled time $\tau$",
+}
+FLAT = 0.01  # how far, of its height, the energy of a plateau may be from the predicted one
+
+
+@dataclass(frozen=True)
+class Plateau:
+    r"""The time between two changes of the partition into clusters.
+
+    - `start`, `end`: in the clock of the staircase; `log_start`, `log_end`: natural logarithms of the model's time.
+    - `masses`: of the clusters, descending; `predicted`: $\sum_k W_k^2$; `measured`: $\widehat E$ halfway in $\log t$.
+    - `flat`: whether the energy stays within 1 % of the predicted one in the middle half of $\log t$.
+    """
+
+    start: float
+    end: float
+    log_start: float
+    log_end: float
+    masses: tuple[float, ...]
+    predicted: float
+    measured: float
+    flat: bool
+
+    @property
+    def clusters(self) -> int:
+        """How many there are."""
+        return len(self.masses)
+
+    @property
+    def duration(self) -> float:
+        """In the clock of the staircase."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Staircase:
+    """`tau (S,)`, a clock; `energy (S,)` along it; `log_ts (S,)`, the model's time; `plateaus` from first to last.
+
+    Times before the first one after the start are left out of the clock `"log"`.
+    """
+
+    clock: str
+    tau: np.ndarray
+    energy: np.ndarray
+    log_ts: np.ndarray
+    plateaus: tuple[Plateau, ...]
+    model_clock: str
+
+    @property
+    def label(self) -> str:
+        """The label of the axis of `tau`."""
+        unit = f" ({self.model_clock})" if self.model_clock else ""
+        return LABELS[self.clock] + unit
+
+    @property
+    def flat(self) -> tuple[Plateau, ...]:
+        """The plateaus that deserve the name, and the last state."""
+        return tuple(p for p in self.plateaus if p.flat)
+
+    def __repr__(self) -> str:
+        """One sentence."""
+        heights = ", ".join(f"{p.predicted:.6g}" for p in self.flat)
+        return f"Staircase({len(self.plateaus)} intervals, plateaus at {heights}, clock {self.clock!r})"
+
+
+def staircase(run: Run, clock: StaircaseClock = "log", *, eps: float | None = None) -> Staircase:
+    r"""The energy $\widehat E$ of a run against a clock that shows its plateaus, and these as data.
+
+    **Arguments:**
+
+    - `run`: of `long_time`, whose merges are exact; or of `simulate`, where `eps` is the distance of `clusters`.
+    - `clock`: `"log"`, `"arclength"` or `"paper"`, see this module's text. The last two need $\beta > 1$.
+    """
+    run.single()
+    if clock not in LABELS:
+        raise InputError(f"clock {clock!r} is unknown; choose one of {', '.join(LABELS)}.")
+    run = before_merges(run)
+    heights = energy_of_rows(run)
+    labels = np.asarray(clusters(run, eps=eps).labels if run.labels is None else run.labels)
+    with np.errstate(divide="ignore"):
+        log_ts = np.log(np.asarray(run.ts, float)) if run.log_ts is None else np.asarray(run.log_ts, float)
+    tau = {"log": _decades, "arclength": _lengths, "paper": _proof}[clock](run, log_ts)
+    known = np.isfinite(tau) & np.isfinite(heights)
+    if known.sum() < 2:
+        raise InputError("a staircase needs at least two saved times after the start; save more of them.")
+    tau, heights, log_ts, labels = tau[known], heights[known], log_ts[known], labels[known]
+    w = _masses(run)
+    return Staircase(clock, tau, heights, log_ts, _plateaus(tau, heights, log_ts, labels, w), run.clock)
+
+
+def energy_of_rows(run: Run) -> np.ndarray:
+    r"""$\widehat E$ at every saved time `(T,)`, by one compiled program for runs of many lengths."""
+    xs = _padded(run.xs)
+    whole = dataclasses.replace(run, ts=jnp.zeros(xs.shape[0], run.ts.dtype), xs=xs, log_ts=None, labels=None)
+    return np.asarray(energy(whole, scale="Ehat"), float)[: run.xs.shape[0]]
+
+
+def before_merges(run: Run) -> Run:
+    """A long run with one more row for each merge: the clusters that are about to be joined, at the merge distance.
+
+    A run of `long_time` goes from its last step to the merged state. In between the clusters move straight towards the
+    place where they meet. Other runs are returned as they are.
+    """
+    reach = (run.provenance.get("options") or {}).get("merge_distance")
+    if run.labels is None or run.log_ts is None or reach is None:
+        return run
+    xs, labels = np.array(run.xs, float), np.asarray(run.labels)
+    after = np.flatnonzero((labels[1:] != labels[:-1]).any(axis=1)) + 1
+    last, place = xs[after - 1], xs[after]
+    joined = labels[after, :, None] == labels[after, None, :]
+    apart = np.linalg.norm(last[:, :, None, :] - last[:, None, :, :], axis=-1)
+    width = np.where(joined, apart, 0).max(axis=2)  # how far a token is from what it will be joined with
+    share = np.where(width > reach, reach / np.where(width > 0, width, 1), 1.0)[:, :, None]
+    alone = (labels[after] == labels[after - 1]) & ~(joined & (labels[after - 1] != labels[after])[:, None, :]).any(
+        axis=2
+    )
+    landed = np.where(alone[:, :, None], place, place + share * (last - place))
+    landed /= np.linalg.norm(landed, axis=-1, keepdims=True)
+    log_ts = np.insert(np.asarray(run.log_ts), after, np.asarray(run.log_ts)[after])
+    return dataclasses.replace(
+        run,
+        ts=jnp.asarray(np.insert(np.asarray(run.ts), after, np.asarray(run.ts)[after])),
+        log_ts=jnp.asarray(log_ts),
+        xs=jnp.asarray(np.insert(xs, after, landed, axis=0)),
+        labels=jnp.asarray(np.insert(labels, after, labels[after - 1], axis=0)),
+        info={},
+        events=(),
+    )
+
+
+def _plateaus(
+    tau: np.ndarray, heights: np.ndarray, log_ts: np.ndarray, labels: np.ndarray, w: np.ndarray
+) -> tuple[Plateau, ...]:
+    new = np.flatnonzero((labels[1:] != labels[:-1]).any(axis=1)) + 1
+    starts, ends = np.concatenate([[0], new]), np.concatenate([new, [len(tau) - 1]])
+    found = []
+    for first, last in zip(starts, ends, strict=True):
+        mass = np.bincount(labels[first] - labels[first].min(), w)
+        mass = np.sort(mass[mass > 0])[::-1]
+        predicted = float(np.sum(mass**2))
+        rows = slice(first, max(last, first + 1))  # the last row belongs to the next plateau
+        early = first + int(np.isneginf(log_ts[first]) and last > first)
+        quarters = log_ts[early] + (log_ts[last] - log_ts[early]) * np.array([0.25, 0.5, 0.75])
+        values = np.interp(quarters, log_ts[rows], heights[rows])
+        found.append(
+            Plateau(
+                start=float(tau[first]),
+                end=float(tau[last]),
+                log_start=float(log_ts[first]),
+                log_end=float(log_ts[last]),
+                masses=tuple(mass.tolist()),
+                predicted=predicted,
+                measured=float(values[1]),
+                flat=bool((abs(values - predicted) <= FLAT * predicted).all()),
+            )
+        )
+    return tuple(found)
+
+
+def _decades(run: Run, log_ts: np.ndarray) -> np.ndarray:
+    return log_ts / np.log(10)
+
+
+def _lengths(run: Run, log_ts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(_steps(run))]) / _log_beta(run)
+
+
+def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
+    r"""$\tau = \int ds\,/\,(\log\beta\,|\dot x|\,e^{\beta(1 - \cos u)})$ along the path of length $s$.
+
+    Not as an integral over $t$, in which the last part of a merge is lost to rounding. The speed in this clock is
+    nearly linear in $u$, and for a linear one the mean of its inverse over a step is that of the logarithmic mean.
+    """
+    model: Any = run.model
+    log_beta = _log_beta(run)
+    if type(model.attention).__name__ not in ("Softmax", "Unnormalized"):
+        raise InputError("the clock 'paper' is for SA and USA; take 'log' or 'arclength'.")
+    if model.attention.V is not None or not isinstance(model.pairs, Full):
+        raise InputError("the clock 'paper' is for V = I, every token seeing all; take 'log' or 'arclength'.")
+    beta = model.attention.beta.astype(run.xs.dtype)
+    normalised = jnp.asarray(type(model.attention).__name__ == "Softmax")
+    near = 1 / np.sqrt(float(beta) * log_beta)
+    w = jnp.asarray(_masses(run))
+    slow = along(_log_speed, _padded(run.xs), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
+    slow = np.asarray(slow, float)[: run.xs.shape[0]]
+    if run.clock == "USA":
+        slow = slow + float(beta)
+    before, after = slow[:-1], slow[1:]
+    # log of the logarithmic mean of e^before and e^after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(after - before)
+        mean = np.maximum(before, after) + np.where(apart > 1e-6, np.log(-np.expm1(-apart) / apart), -apart / 2)
+        step = np.where(np.isfinite(mean), _steps(run) * np.exp(-mean), 0.0)  # nothing moves: no time passes
+    return np.concatenate([[0.0], np.cumsum(step)]) / log_beta
+
+
+def _log_speed(
+    x: Float[Array, "n d"], w: Float[Array, " n"], beta: Float[Array, ""], normalised: Array, near: Float[Array, ""]
+) -> Float[Array, ""]:
+    r"""$\log(|\dot x|\, e^{\beta(1 - \cos u)})$, from differences of tokens: no digit is lost when it is small."""
+    apart = x[None, :, :] - x[:, None, :]
+    square = jnp.sum(apart**2, axis=-1)
+    exponent = -beta * square / 2
+    moving = square > 0
+    most = jnp.max(jnp.where(moving, exponent, -jnp.inf))
+    pull = jnp.where(moving, w[None, :] * jnp.exp(jnp.where(moving, exponent - most, 0.0)), 0.0)
+    force = jnp.sum(pull[:, :, None] * apart, axis=1)
+    force = force - jnp.sum(force * x, axis=-1, keepdims=True) * x
+    total = jnp.sum(w[None, :] * jnp.exp(exponent), axis=1)
+    velocity = jnp.where(normalised, force / total[:, None], force)
+    # A pair that was merged by force at `near` stands at that distance up to the tolerance of the event.
+    far = square > (0.999 * near) ** 2
+    return most + jnp.log(jnp.linalg.norm(velocity)) - jnp.max(jnp.where(far, exponent, -jnp.inf))
+
+
+def _padded(xs: Float[Array, "T n d"]) -> Float[Array, "S n d"]:
+    """The last row repeated up to a power of two, so that runs of many lengths share a compiled program."""
+    rows = 1 << max(xs.shape[0] - 1, 63).bit_length()
+    known = np.asarray(xs)  # JAX would compile a concatenation for every length
+    return jnp.asarray(np.concatenate([known, np.repeat(known[-1:], rows - len(known), axis=0)]))
+
+
+def _masses(run: Run) -> np.ndarray:
+    n = run.xs.shape[1]
+    return np.full(n, 1 / n) if run.weights is None else np.asarray(run.weights, float)
+
+
+def _steps(run: Run) -> np.ndarray:
+    """Lengths `(T - 1,)` of the steps of all tokens together, along great circles; a merge by hand has none."""
+    chords = np.linalg.norm(np.diff(np.asarray(run.xs, float), axis=0), axis=-1)
+    lengths = np.linalg.norm(2 * np.arcsin(np.minimum(chords / 2, 1.0)), axis=-1)
+    if run.labels is None:
+        return lengths
+    return np.where((np.diff(np.asarray(run.labels), axis=0) != 0).any(axis=1), 0.0, lengths)
+
+
+def _log_beta(run: Run) -> float:
+    model: Any = run.model
+    if not isinstance(model.space, Sphere):
+        raise InputError("this clock is for tokens on the sphere; take clock='log'.")
+    beta = float(model.attention.beta)
+    if beta <= 1:
+        raise InputError(f"this clock divides by log(beta), and beta = {beta:g} is not above 1; take clock='log'.")
+    return float(np.log(beta))

@@ -1,0 +1,1 @@
+"""On the number of modes of Gaussian kernel density estimators (arXiv:2412.09080)."""
