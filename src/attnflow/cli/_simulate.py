@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..settings import KINDS, SETTINGS, build, complete, parameters, read_toml
 from ._files import refuse_to_overwrite
-from ._settings import KINDS, SETTINGS, build, complete, parameters, read_toml
 
 DOC = """Integrate one model and save the run with all that is needed to do it again.
 

@@ -1,0 +1,32 @@
+"""Threads that compute: a quick lane for the next state of anybody, a slow lane for whatever takes long.
+
+Nothing is computed in the event loop. A visitor has at most one piece of work under way, and long pieces cannot stand
+in the way of short ones, because these have threads of their own.
+"""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from typing import Any
+
+from .._cores import usable_cores
+
+
+class Lanes:
+    """Two pools of threads; `close` lets what runs come to its end."""
+
+    def __init__(self):
+        def pool(name: str) -> concurrent.futures.ThreadPoolExecutor:
+            return concurrent.futures.ThreadPoolExecutor(max(2, usable_cores()), f"attnflow-{name}")
+
+        self._quick, self._slow = pool("quick"), pool("slow")
+
+    async def quick(self, fn: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._quick, fn, *args)
+
+    async def slow(self, fn: Callable[..., Any], *args: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._slow, fn, *args)
+
+    def close(self) -> None:
+        self._quick.shutdown(wait=False, cancel_futures=True)
+        self._slow.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,222 @@
+"""The server of the page: files, one websocket, Python and NetCDF to take away."""
+
+import asyncio
+import contextlib
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ..errors import AttnflowError, InputError
+from . import limits
+from .catalogue import catalogue
+from .guard import Guard
+from .lanes import Lanes
+from .long_time import LongTime
+from .python_code import program
+from .session import Session
+from .simulation import Simulation
+from .state import State
+
+STATIC = Path(__file__).parent / "static"
+
+
+def make_app(*, remote: bool = False) -> Any:
+    """The ASGI application. JAX computes in 64 bits from now on."""
+    from .._precision import precision
+
+    precision("float64")
+    server = _Server()
+    routes = [
+        Route("/", server.page),
+        Route("/catalogue.json", server.catalogue),
+        Route("/plotly.min.js", server.plotly),
+        Route("/python", server.python, methods=["POST"]),
+        Route("/run.nc", server.netcdf, methods=["POST"]),
+        WebSocketRoute("/live", server.live),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=server.lifespan), remote=remote)
+
+
+def warm_up() -> None:
+    """Compile what the first scene needs, so that its tokens move as soon as the page is there."""
+    from .scenes import scenes
+
+    simulation = Simulation(State.of({**scenes()[0].state}))
+    simulation.advance(1)
+    simulation.frame(0)
+    simulation.instruments(0, simulation.snapshot())
+
+
+class _Server:
+    def __init__(self):
+        self.lanes = Lanes()
+        self.clients = 0
+        self.files = asyncio.Semaphore(limits.MAX_FILES)
+        self._catalogue: dict[str, Any] | None = None
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette):
+        yield
+        self.lanes.close()
+
+    async def page(self, request: Request) -> Response:
+        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+    async def catalogue(self, request: Request) -> Response:
+        if self._catalogue is None:
+            self._catalogue = await self.lanes.slow(catalogue)
+        return JSONResponse(self._catalogue, headers={"cache-control": "no-cache"})
+
+    async def plotly(self, request: Request) -> Response:
+        import plotly
+
+        path = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+        return FileResponse(path, media_type="text/javascript", headers={"cache-control": "max-age=86400"})
+
+    async def python(self, request: Request) -> Response:
+        """The program of a state."""
+
+        def work(given: Any) -> Response:
+            state = State.of(given)
+            return PlainTextResponse(program(state, Simulation(state).dt))
+
+        return await self._from_state(request, work)
+
+    async def netcdf(self, request: Request) -> Response:
+        """The run of a state as a file: 201 times up to its step."""
+        async with self.files:
+            return await self._from_state(request, _file)
+
+    async def _from_state(self, request: Request, work: Any) -> Response:
+        try:
+            body = b""
+            async for part in request.stream():
+                body += part
+                if len(body) > limits.MAX_MESSAGE:
+                    raise InputError(f"a state has at most {limits.MAX_MESSAGE} bytes; this one has more.")
+            return await self.lanes.slow(work, _read(body))
+        except AttnflowError as error:
+            return PlainTextResponse(f"{error}\n", status_code=400)
+
+    async def live(self, socket: WebSocket) -> None:
+        """One visitor, from the first request to the last."""
+        if self.clients >= limits.MAX_CLIENTS:
+            await socket.close(1013, "the server has all the visitors it can take; try again later.")
+            return
+        self.clients += 1
+        try:
+            await socket.accept()
+            await _Conversation(socket, self.lanes).run()
+        finally:
+            self.clients -= 1
+
+
+class _Conversation:
+    """Reads requests while the session answers them: at most a few wait, then the socket itself is not read."""
+
+    def __init__(self, socket: WebSocket, lanes: Lanes):
+        self.socket = socket
+        self.waiting: asyncio.Queue = asyncio.Queue(8)
+        self.turn = asyncio.Lock()
+        self.session = Session(self.send, lanes)
+
+    async def run(self) -> None:
+        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._answer())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        except (WebSocketDisconnect, RuntimeError, TimeoutError):
+            pass  # the visitor has gone, or takes nothing any more
+        finally:
+            for task in tasks:
+                task.cancel()
+            self.session.close()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(Exception):
+                await self.socket.close()
+
+    async def send(self, message: str | bytes) -> None:
+        async with self.turn:
+            send = self.socket.send_text(message) if isinstance(message, str) else self.socket.send_bytes(message)
+            await asyncio.wait_for(send, limits.SEND_SECONDS)
+
+    async def _read(self) -> None:
+        allowance, last = limits.MAX_MESSAGES_PER_SECOND, time.monotonic()
+        while True:
+            message = await self.socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            now = time.monotonic()
+            allowance = min(limits.MAX_MESSAGES_PER_SECOND, allowance + (now - last) * limits.MAX_MESSAGES_PER_SECOND)
+            last, allowance = now, allowance - 1
+            if allowance < 0:  # who asks faster waits; nobody else does
+                await asyncio.sleep(-allowance / limits.MAX_MESSAGES_PER_SECOND)
+            try:
+                request = _read(message.get("text"))
+            except InputError as error:
+                request = error
+            self.session.heard(request)
+            await self.waiting.put(request)
+
+    async def _answer(self) -> None:
+        while True:
+            request = await self.waiting.get()
+            if isinstance(request, InputError):
+                await self.session.tell("error", sentence=str(request))
+            else:
+                await self.session.answer(request)
+
+
+def _read(text: str | bytes | None) -> Any:
+    """JSON of a stranger, refused in a sentence if it is none."""
+    if text is None:
+        raise InputError("requests are text; binary messages go the other way alone.")
+    if len(text) > limits.MAX_MESSAGE:
+        raise InputError(f"a request has at most {limits.MAX_MESSAGE} bytes; this one has {len(text)}.")
+    try:
+        return json.loads(text, parse_constant=lambda word: None)
+    except (ValueError, RecursionError):
+        raise InputError('this is no JSON; a request is an object as {"do": "start", "run": 1, "state": {}}.') from None
+
+
+def _file(given: Any) -> Response:
+    from ..flows import simulate
+
+    state = State.of(given)
+    if state.view["long"]:
+        return _sent(LongTime(state).run.annotated(page=state.fragment))
+    simulation = Simulation(state)
+    steps = max(1, state.step)
+    if steps * state.pairs > limits.MAX_PAIRS:
+        raise InputError(f"{steps} steps of {state.settings['n']} tokens take too long for the page; copy the program.")
+    run = simulate(
+        simulation.model,
+        simulation.x,
+        t1=steps * simulation.dt,
+        weights=simulation.w,
+        solver="rk4",
+        dt=simulation.dt,
+        save=min(201, steps + 1),
+        max_steps=max(100_000, steps + 1),
+    )
+    return _sent(run.annotated(page=state.fragment))
+
+
+def _sent(run: Any) -> Response:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.nc"
+        run.save(path)
+        content = path.read_bytes()
+    headers = {"content-disposition": 'attachment; filename="run.nc"'}
+    return Response(content, media_type="application/x-netcdf", headers=headers)

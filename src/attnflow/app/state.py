@@ -1,0 +1,206 @@
+"""The whole state of a page: what is simulated, which step is shown, how it is drawn. JSON, and text for the URL.
+
+    #beta=9&n=256&step=120&trails=false
+
+names what differs from the defaults, so that an address is short and stays valid when a parameter is added.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from ..errors import InputError
+from ..settings import SETTINGS, complete, parameters
+from . import limits
+
+# What the page asks of `attnflow simulate`; the solver is fixed, and times follow from steps.
+SIMULATION = (
+    "model",
+    "attention",
+    "pairs",
+    "slope",
+    "space",
+    "Q",
+    "K",
+    "V",
+    "init",
+    "weights",
+    "n",
+    "d",
+    "dt",
+    "seed",
+    "dtype",
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting of the picture: its default, and the values or the range it may have."""
+
+    default: Any
+    among: tuple[Any, ...] | None = None
+    bounds: tuple[float | int, float | int] | None = None
+    help: str = ""
+
+
+VIEW: dict[str, Choice] = {
+    "scene": Choice("", help="the preset this began with"),
+    "speed": Choice(1, bounds=(1, limits.MAX_STEPS_AT_ONCE), help="steps from one picture to the next"),
+    "trails": Choice(True, among=(True, False), help="where the tokens come from"),
+    "colour": Choice("cluster", among=("cluster", "index"), help="what the colours mean"),
+    "axes": Choice("pca", help="in higher dimension: pca, mean, or three coordinates as 1,2,3"),
+    "yaw": Choice(0.6, bounds=(-1e3, 1e3)),
+    "pitch": Choice(0.35, bounds=(-1.6, 1.6)),
+    "zoom": Choice(1.0, bounds=(0.05, 50.0)),
+    "long": Choice(False, among=(True, False), help="jump from merge to merge, in logarithmic time"),
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """`settings` as `attnflow.settings` completes them, the `step` shown, and the `view`."""
+
+    settings: dict[str, Any]
+    step: int = 0
+    view: dict[str, Any] = field(default_factory=lambda: {name: c.default for name, c in VIEW.items()})
+
+    @classmethod
+    def of(cls, given: Any) -> "State":
+        """From JSON that anybody may have written; refused in a sentence."""
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise InputError('a state is a JSON object of settings, for example {"beta": 9}.')
+        known = {*SIMULATION, *VIEW, "step", *parameters()}
+        if unknown := sorted(set(given) - known):
+            raise InputError(f"setting {unknown[0][:40]!r} is unknown; there are: {', '.join(sorted(known))}.")
+        given = {name: value for name, value in given.items() if value is not None}
+        simulation = {name: value for name, value in given.items() if name not in VIEW and name != "step"}
+        settings = complete(_short(simulation))
+        _check_sizes(settings)
+        view = {name: _seen(name, given.get(name, c.default)) for name, c in VIEW.items()}
+        axes(view["axes"], settings["d"])
+        return cls(settings, _whole("step", given.get("step", 0), 0, limits.MAX_STEPS), view)
+
+    @classmethod
+    def from_fragment(cls, fragment: str) -> "State":
+        """The inverse of `fragment`."""
+        pairs = parse_qsl(fragment.removeprefix("#"), keep_blank_values=True)
+        return cls.of({name: _value(name, text) for name, text in pairs})
+
+    @property
+    def fragment(self) -> str:
+        """What stands behind `#` in the address."""
+        text = {name: v if isinstance(v, str) else json.dumps(v) for name, v in self.as_json(whole=False).items()}
+        return urlencode(text)
+
+    def as_json(self, *, whole: bool = True) -> dict[str, Any]:
+        """All settings by name, or those alone that differ from their defaults."""
+        everything = {name: self.settings.get(name) for name in SIMULATION}
+        everything |= {name: value for name, value in self.settings.items() if name not in SETTINGS}
+        everything |= {"step": self.step, **self.view}
+        if whole:
+            return everything
+        return {n: v for n, v in everything.items() if v is not None and v != _default(n)}
+
+    def at(self, step: int) -> "State":
+        return replace(self, step=step)
+
+    @property
+    def pairs(self) -> float:
+        """Interactions in one step, up to a factor: what it costs."""
+        n, d = self.settings["n"], self.settings["d"]
+        heads = self.settings.get("heads", 1)
+        return 4.0 * n * n * (1 + d / 16) * heads
+
+
+def axes(text: str, d: int) -> tuple[int, ...] | str:
+    """Along what a cloud in higher dimension is seen: `pca`, `mean`, or three coordinates counted from 1."""
+    if text in ("pca", "mean"):
+        return text
+    try:
+        chosen = tuple(int(part) - 1 for part in text.split(","))
+    except ValueError:
+        chosen = ()
+    if len(chosen) != 3 or len(set(chosen)) != 3 or not all(0 <= k < max(d, 3) for k in chosen):
+        raise InputError(
+            f"axes = {text[:40]!r}: write pca, mean, or three different coordinates between 1 and {d} as 1,2,3."
+        )
+    return chosen
+
+
+def _default(name: str) -> Any:
+    if name == "step":
+        return 0
+    if name in VIEW:
+        return VIEW[name].default
+    return SETTINGS[name].default if name in SETTINGS else None
+
+
+def _value(name: str, text: str) -> Any:
+    """A number, a truth value or a word, by what the setting is."""
+    words = {name for name, s in SETTINGS.items() if s.type is str} | {"scene", "colour", "axes"}
+    if name in words:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InputError(f"{name[:40]} = {text[:40]!r} in the address is no number, true or false.") from None
+
+
+def _short(settings: dict[str, Any]) -> dict[str, Any]:
+    for name, value in settings.items():
+        if isinstance(value, str) and len(value) > 16_000:
+            raise InputError(f"{name} has {len(value)} characters; type at most 16000.")
+        if isinstance(value, (dict, list)):
+            raise InputError(f"{name} should be a number, a word, true or false.")
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 32:
+            raise InputError(f"{name} = {float(value):g} is too large; take a number below 2^32.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"{name} = {value} is not finite; take a number.")
+    return settings
+
+
+def _check_sizes(s: Mapping[str, Any]) -> None:
+    for name, most in (("n", limits.MAX_TOKENS), ("d", limits.MAX_DIMENSION)):
+        _whole(name, s[name], 1, most)
+    if s["n"] * s["d"] > limits.MAX_COORDINATES:
+        raise InputError(
+            f"{s['n']} tokens in dimension {s['d']} are more than the page shows; take n d <= {limits.MAX_COORDINATES}."
+        )
+    if s["seed"] < 0:
+        raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
+    if s["dt"] is not None and not 1e-9 <= s["dt"] <= 10:
+        raise InputError(f"dt = {s['dt']:g} is no step; take a number between 1e-9 and 10.")
+    if s["dtype"] not in ("float32", "float64"):
+        raise InputError(f"dtype {s['dtype'][:40]!r} is unknown; choose float64 or float32.")
+    for name, value in s.items():
+        if name not in SETTINGS and isinstance(value, int) and value > limits.MAX_INTEGER:
+            raise InputError(f"{name} = {value} is more than the page computes; take at most {limits.MAX_INTEGER}.")
+
+
+def _seen(name: str, value: Any) -> Any:
+    choice = VIEW[name]
+    if choice.among is not None:
+        if not any(value is c or (isinstance(c, str) and value == c) for c in choice.among):
+            raise InputError(f"{name} should be one of {', '.join(map(str, choice.among)).lower()}.")
+        return value
+    if choice.bounds is not None:
+        low, high = choice.bounds
+        if isinstance(choice.default, int):
+            return _whole(name, value, int(low), int(high))
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+            raise InputError(f"{name} should be a number between {low:g} and {high:g}.")
+        return float(value)
+    if not isinstance(value, str) or len(value) > 100:
+        raise InputError(f"{name} should be a word.")
+    return value
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value != int(value) or not low <= value <= high:
+        shown = f" = {value:g}" if good else ""
+        raise InputError(f"{name}{shown} should be a whole number between {low} and {high}.")
+    return int(value)

@@ -1,0 +1,48 @@
+// One websocket to the server that brought the page; it is opened again whenever it closes.
+
+const KIND = { 1: "state", 2: "instruments" };
+
+export class Socket {
+  constructor({ opened, closed, event, frame }) {
+    Object.assign(this, { opened, closed, event, frame });
+    this.wait = 300;
+    this.open();
+  }
+
+  open() {
+    const url = new URL("live", document.baseURI);
+    url.protocol = url.protocol.replace("http", "ws");
+    url.hash = "";
+    this.socket = new WebSocket(url);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.onopen = () => { this.wait = 300; this.opened(); };
+    this.socket.onmessage = ({ data }) => (typeof data === "string" ? this.event(JSON.parse(data)) : this.frame(parse(data)));
+    this.socket.onclose = (e) => {
+      this.closed(e.reason);
+      setTimeout(() => this.open(), this.wait);
+      this.wait = Math.min(5000, 1.7 * this.wait);
+    };
+  }
+
+  get ready() { return this.socket.readyState === WebSocket.OPEN; }
+
+  ask(request) {
+    if (this.ready) this.socket.send(JSON.stringify(request));
+    return this.ready;
+  }
+}
+
+// See app/frames.py for the layout.
+export function parse(buffer) {
+  const view = new DataView(buffer);
+  const u = (at) => view.getUint32(at, true);
+  const f = (at) => view.getFloat32(at, true);
+  const frame = { kind: KIND[u(4)], run: u(8), step: u(12), n: u(16), t: view.getFloat64(24, true), energy: f(32), order: f(36) };
+  if (frame.kind === "state") return { ...frame, k: u(20), seen: f(40), wave: f(44), points: new Float32Array(buffer, 48) };
+  const labels = new Uint16Array(buffer, 48, frame.n);
+  let at = 48 + 4 * Math.ceil(frame.n / 2);
+  const bins = u(20), side = u(44) & 0xffff;
+  const histogram = new Float32Array(buffer, at, bins);
+  at += 4 * bins;
+  return { ...frame, plateau: f(40), count: u(44) >>> 16, labels, histogram, side, attention: new Float32Array(buffer, at, side * side) };
+}

@@ -1,0 +1,91 @@
+r"""What the theory says about the run on the page, as curves to draw over the instruments.
+
+- Orthonormal tokens stay equiangular: $g(t)$ by `equiangular_flow` gives the energy
+  $\widehat E = \frac1n + (1 - \frac1n) e^{\beta(g-1)}$ and the order parameter $\sqrt{(1 + (n-1) g)/n}$, exactly.
+  Uniform tokens in high dimension follow that curve.
+- $n$ independent uniform tokens begin at the energy $\frac1n + (1-\frac1n)\widehat E(\sigma_d)$ on average.
+- On the circle, the wave that grows fastest begins like $e^{\lambda t}$ (`growth_rate`); its crests are the clusters
+  that form first.
+- Inner products of uniform tokens have the density $c\,(1 - s^2)^{(d-3)/2}$.
+
+Separated clusters of masses $W_k$ give the plateau $\sum_k W_k^2$; that changes along the run and comes with the
+instruments.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from ..models import SelfAttention
+from ..pairsums import Full
+from ..reductions import equiangular_flow, fastest_mode, growth_rate, uniform_energy
+from ..spaces import Sphere
+from .state import State
+
+HIGH_DIMENSION = 32
+CLOCKS = ("SA", "USA", "shifted USA")
+
+
+def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dict[str, Any]:
+    """`{"curves": [{chart, name, x, y}], "levels": [{chart, name, y}], "wave": k}`, as JSON."""
+    found: dict[str, Any] = {"curves": [], "levels": [], "wave": wave}
+    if not isinstance(getattr(model, "space", None), Sphere):
+        return found
+    s = state.settings
+    n, d, law = s["n"], s["d"], s["init"]
+    if law == "uniform" and d >= 2:
+        found["curves"].append(_uniform_products(d))
+    if not _exact(model) or n < 2 or s["weights"] != "equal":
+        return found
+    beta, kind = float(model.attention.beta), model.clock
+    if law == "uniform" and d >= 2:
+        start = 1 / n + (1 - 1 / n) * float(uniform_energy(d, beta=beta))
+        found["levels"].append({"chart": "energy", "name": "uniform law", "y": start})
+    if law == "orthonormal" or d >= HIGH_DIMENSION:
+        name = "equiangular (exact)" if law == "orthonormal" else "equiangular (d → ∞)"
+        found["curves"] += _equiangular(name, n, beta, kind)
+    if law == "uniform" and d == 2 and beta <= 1e5:
+        found["levels"].append({"chart": "clusters", "name": "fastest wave k", "y": int(fastest_mode(beta, d=2))})
+        rate = float(growth_rate(wave, beta=beta, d=2, kind=kind))
+        if 0 < first_amplitude < 0.5 and 0 < rate < 1e6:
+            t = np.linspace(0, np.log(0.8 / first_amplitude) / rate, 40)
+            found["curves"].append(_curve("order", f"e^λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
+    return found
+
+
+def _exact(model: Any) -> bool:
+    """Whether the reduced equations are about this model: identity matrices, everybody sees all."""
+    attention = getattr(model, "attention", None)
+    if not isinstance(model, SelfAttention) or attention is None or model.clock not in CLOCKS:
+        return False
+    plain = all(getattr(attention, name, None) is None for name in ("B", "Q", "K", "V"))
+    everybody = isinstance(model.pairs, Full) and model.pairs.skip is None
+    return plain and everybody and type(attention).__name__ in ("Softmax", "Unnormalized")
+
+
+def _equiangular(name: str, n: int, beta: float, kind: Any) -> list[dict[str, Any]]:
+    scale = np.exp(min(beta, 40.0)) if kind == "USA" else 1.0  # that clock is faster by so much
+    t = np.concatenate([np.linspace(0, 30, 301), np.geomspace(30, 1e4, 120)[1:]]) / scale
+    g = np.asarray(equiangular_flow(t, n=n, beta=beta, kind=kind), float)
+    return [
+        _curve("energy", name, t, 1 / n + (1 - 1 / n) * np.exp(beta * (g - 1))),
+        _curve("order", name, t, np.sqrt((1 + (n - 1) * np.clip(g, 0, 1)) / n)),
+        _curve("product", name, t, g),
+    ]
+
+
+def _uniform_products(d: int) -> dict[str, Any]:
+    s = np.linspace(-1, 1, 201)[1:-1]
+    log_c = gammaln(d / 2) - gammaln((d - 1) / 2) - 0.5 * np.log(np.pi)
+    return _curve("products", "uniform law", s, np.exp(log_c + (d - 3) / 2 * np.log1p(-(s**2))))
+
+
+def _curve(chart: str, name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    good = np.isfinite(y)
+    return {
+        "chart": chart,
+        "name": name,
+        "x": [float(f"{v:.6g}") for v in x[good]],
+        "y": [float(f"{v:.6g}") for v in y[good]],
+    }

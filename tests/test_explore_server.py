@@ -1,0 +1,505 @@
+"""The server of the page: its protocol, its numbers, its manners towards strangers."""
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+import attnflow as af
+from attnflow import citations, registry
+from attnflow.app import limits
+from attnflow.app.catalogue import catalogue
+from attnflow.app.projection import project
+from attnflow.app.scenes import scenes
+from attnflow.app.simulation import Simulation
+from attnflow.app.state import State
+from attnflow.cli import main
+from attnflow.diagnostics import order_parameter
+from attnflow.errors import InputError
+from attnflow.matrices import PRESETS, matrices, programs
+from attnflow.settings import build, complete
+from explorer import Visitor, serve
+
+
+@pytest.fixture(scope="module")
+def served():
+    with serve() as found:
+        yield found
+
+
+def request(served, path, *, body=None, **headers):
+    """`(status, headers, text)` of a request; bodies are JSON."""
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    asked = urllib.request.Request(served.url + path, data, {"Origin": f"http://{served.host}", **headers})
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+# The state
+
+STATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "beta": st.floats(0, 1e3),
+        "n": st.integers(2, 400),
+        "d": st.integers(2, 40),
+        "seed": st.integers(0, 2**31),
+        "dt": st.floats(1e-4, 1.0),
+        "step": st.integers(0, 10**6),
+        "pairs": st.sampled_from(["full", "causal"]),
+        "V": st.sampled_from(["rotation", "gaussian", "1 0; 0 -1"]),
+        "trails": st.booleans(),
+        "colour": st.sampled_from(["cluster", "index"]),
+        "axes": st.sampled_from(["pca", "mean", "1,2,3"]),
+        "yaw": st.floats(-10, 10),
+        "scene": st.text(max_size=20),
+    },
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(STATES)
+def test_a_state_survives_the_address(given_state):
+    state = State.of(given_state)
+    assert State.from_fragment(state.fragment) == state
+    assert State.of(json.loads(json.dumps(state.as_json()))) == state
+    assert "step" not in given_state or state.step == given_state["step"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+        lambda s: (
+            st.lists(s)
+            | st.dictionaries(st.text() | st.sampled_from(["n", "beta", "d", "V", "axes", "step", "yaw"]), s)
+        ),
+    )
+)
+def test_any_json_is_a_state_or_gets_a_sentence(value):
+    try:
+        State.of(value)
+    except InputError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": 10**9},
+        {"d": 4000},
+        {"n": 4096, "d": 512},
+        {"heads": 200, "attention": "multi-head"},
+        {"dt": -1},
+        {"axes": "1,1,2"},
+        {"axes": "1,2,9"},
+        {"seed": -1},
+        {"speed": 0},
+        {"nonsense": 1},
+        {"zoom": "big"},
+        {"trails": 1},
+        {"model": "none"},
+        {"dtype": "int8"},
+    ],
+)
+def test_what_is_too_much_or_wrong_is_refused(wrong):
+    with pytest.raises(InputError):
+        State.of(wrong)
+
+
+# Everything the registry has
+
+
+def combinations():
+    for model in registry.entries("model").values():
+        space = model.spaces[0]
+        law = "weyl" if space == "sphere" else "gaussian"
+        for attention in registry.entries("attention").values():
+            yield {"model": model.name, "attention": attention.name, "space": space, "init": law, "n": 5, "d": 5}
+
+
+def test_every_model_with_every_map_can_be_chosen():
+    for state in combinations():
+        model, x0, _ = build({**State.of(state).settings, "solver": "rk4"})
+        assert model.force(0.0, x0, None).shape == (5, 5)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [s for s in combinations() if "self-attention" == s["model"] or s["attention"] == "softmax"],
+    ids=lambda s: f"{s['model']}-{s['attention']}",
+)
+def test_every_model_and_every_map_moves(state):
+    simulation = Simulation(State.of(state))
+    before = np.asarray(simulation.x)
+    simulation.advance(2)
+    assert simulation.step == 2 and np.isfinite(np.asarray(simulation.x)).all()
+    assert state["attention"] == "hardmax" or np.abs(np.asarray(simulation.x) - before).max() > 0
+    assert len(simulation.frame(1)) == 48 + 4 * 5 * 3
+    assert simulation.instruments(1, simulation.snapshot())[:4] == b"AFF1"
+
+
+def test_the_controls_come_from_the_registry():
+    found = catalogue()
+    for kind in ("model", "attention", "law"):
+        assert [e["name"] for e in found["entries"][kind]] == list(registry.entries(kind))
+    (softmax,) = [e for e in found["entries"]["attention"] if e["name"] == "softmax"]
+    assert softmax["params"]["beta"]["symbol"] == "β" and softmax["params"]["beta"]["scale"] == "log"
+    json.dumps(found, allow_nan=False)
+
+
+def test_scenes_are_complete():
+    found = scenes()
+    assert len({s.id for s in found}) == len(found) >= 7
+    assert {"perspective", "metastability", "modes"} <= {s.paper for s in found}
+    for scene in found:
+        assert scene.paper in citations.PAPERS and scene.experiment in registry.entries("experiment"), scene.id
+        assert scene.look.count(". ") + scene.look.endswith(".") == 2, scene.look
+        assert scene.as_json()["url"].startswith("https://arxiv.org/abs/")
+        assert State.of({**scene.state, "scene": scene.id}).view["scene"] == scene.id
+
+
+def test_later_scenes_arrive_by_themselves(tmp_path, monkeypatch):
+    from attnflow.app import scenes as package
+
+    (tmp_path / "later.py").write_text(
+        'from attnflow.app.scenes import Scene\nSCENES = [Scene("later", "L", "A. B.", "causal", "x", order=0)]\n'
+    )
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    assert scenes()[0].id == "later"
+    sys.modules.pop("attnflow.app.scenes.later")
+
+
+# The numbers
+
+
+def test_states_are_those_of_simulate(served):
+    x0 = af.sphere.uniform(n=30, d=3, key=jax.random.key(7))
+    run = af.simulate(af.SelfAttention(beta=5.0), x0, t1=40 * 0.05, solver="rk4", dt=0.05, save=41)
+    with Visitor(served) as visitor:
+        started = visitor.start(beta=5.0, n=30, d=3, seed=7, dt=0.05)
+        assert started["dt"] == 0.05 and started["clock"] == "SA" and started["energy"] == "Ehat"
+        assert np.array_equal(visitor.hear("state")["points"], np.asarray(x0, "f4"))
+        seen = {}
+        for steps in (1, 7, 32):
+            visitor.ask(do="advance", run=1, steps=steps)
+            frame = visitor.hear("state")
+            seen[frame["step"]] = frame
+            assert np.allclose(frame["points"], run.xs[frame["step"]], atol=1e-7)
+            assert frame["energy"] == pytest.approx(float(af.energy(run)[frame["step"]]), rel=1e-6)
+            assert frame["order"] == pytest.approx(float(order_parameter(run)[frame["step"]]), rel=1e-6)
+        assert sorted(seen) == [1, 8, 40]
+        for step in (8, 40, 0, 23):  # back in time, and forth
+            visitor.ask(do="seek", run=1, step=step)
+            frame = visitor.hear("state")
+            assert frame["step"] == step and np.allclose(frame["points"], run.xs[step], atol=1e-7)
+            assert step not in seen or np.array_equal(frame["points"], seen[step]["points"])
+        visitor.ask(do="token", run=1, index=4)
+        told = visitor.hear("token")
+        matrix = np.asarray(af.attention_matrix(run, at=23))
+        assert told["attends"][0][0] == int(np.argmax(matrix[4]))
+        assert told["attends"][0][1] == pytest.approx(matrix[4].max(), rel=1e-6)
+        assert np.allclose(told["position"], run.xs[23, 4], atol=1e-4)
+
+
+def test_instruments_agree_with_the_library(served):
+    with Visitor(served) as visitor:
+        visitor.start(beta=5.0, n=30, d=3, seed=7, dt=0.05, step=300)
+        assert visitor.hear("series")["rows"][-1][0] == 300
+        frame = visitor.hear("instruments")
+    x0 = af.sphere.uniform(n=30, d=3, key=jax.random.key(7))
+    run = af.simulate(af.SelfAttention(beta=5.0), x0, t1=15.0, solver="rk4", dt=0.05, save=2)
+    expected = af.clusters(run, at=-1)
+    assert frame["step"] == 300 and frame["count"] == expected.count
+    assert np.array_equal(frame["labels"], expected.labels)
+    assert frame["plateau"] == pytest.approx(float(np.sum(expected.masses**2)), rel=1e-6)
+    order = np.argsort(expected.labels, kind="stable")
+    matrix = np.asarray(af.attention_matrix(run, at=-1))[np.ix_(order, order)]
+    assert np.allclose(frame["attention"], matrix, atol=1e-6)
+    products = np.asarray(run.xs[-1] @ run.xs[-1].T)[np.triu_indices(30, 1)]
+    density, _ = np.histogram(np.clip(products, -1, 1), 60, (-1, 1), density=True)
+    assert np.allclose(frame["histogram"], density, atol=1e-4)
+
+
+def test_theory_lies_on_the_run(served):
+    """Orthonormal tokens: the curve that is drawn over the energy is the energy, to what six digits carry."""
+    with Visitor(served) as visitor:
+        started = visitor.start(beta=3.0, n=8, d=8, init="orthonormal", dt=0.02, step=100)
+        (curve,) = [c for c in started["theory"]["curves"] if c["chart"] == "energy"]
+        frame = visitor.hear("state")
+        assert np.interp(frame["t"], curve["x"], curve["y"]) == pytest.approx(frame["energy"], rel=1e-3)
+
+
+def test_long_times_jump_from_merge_to_merge(served):
+    with Visitor(served) as visitor:
+        started = visitor.start(beta=9.0, n=8, d=2, seed=2, long=True)
+        assert started["event"] == "started", started
+        merges = started["merges"]
+        assert merges and merges[-1] <= started["last"]
+        energies = []
+        for run_step in (0, *merges):
+            visitor.ask(do="seek", run=1, step=run_step)
+            while (frame := visitor.hear("state"))["step"] != run_step:
+                pass
+            energies.append(frame["energy"])
+        assert energies == sorted(energies) and energies[-1] == pytest.approx(1.0)
+
+
+def test_projection_keeps_what_it_says():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 9)) * np.array([5, 4, 3, *[0.1] * 6])
+    for axes in ("pca", "mean", (0, 1, 2)):
+        points, seen = project(x, None, axes)
+        assert points.shape == (50, 3) and seen == pytest.approx(np.sum(points**2) / np.sum(x**2))
+    _, seen = project(x, None, "pca")
+    s = np.linalg.svd(x, compute_uv=False)
+    assert seen == pytest.approx(np.sum(s[:3] ** 2) / np.sum(s**2))
+    assert project(x[:2], None, "pca")[0].shape == (2, 3)
+
+
+# Leaving with something
+
+TAKEN = [
+    {"attention": "sinkhorn", "beta": 2.0, "n": 10, "d": 4, "init": "weyl", "weights": "leader", "step": 12},
+    {"attention": "unnormalized", "shifted": True, "Q": "gaussian", "V": "0 -1 0; 1 0 0; 0 0 1", "n": 12, "step": 9},
+    {"model": "pre-ln", "space": "euclidean", "init": "gaussian", "pairs": "alibi", "slope": 0.2, "n": 9, "step": 20},
+    {
+        "model": "ngpt",
+        "alpha": 0.5,
+        "attention": "multi-head",
+        "heads": 3,
+        "n": 9,
+        "d": 5,
+        "step": 20,
+        "dtype": "float32",
+    },
+    {"beta": 9.0, "n": 6, "d": 2, "weights": "random", "long": True, "step": 7},
+]
+
+
+def test_copied_programs_give_the_numbers_of_the_page(served):
+    programs, states = [], []
+    with Visitor(served) as visitor:
+        for run, state in enumerate(TAKEN):
+            status, _, text = request(served, "python", body=state)
+            assert status == 200, text
+            programs.append(text.decode())
+            started = visitor.start(run, **{**state, "axes": "1,2,3"})
+            assert started["event"] == "started", (state, started)
+            while (frame := visitor.hear("state"))["run"] != run:
+                pass
+            states.append(frame["points"])
+    code = "\n".join(
+        [
+            "import json, sys",
+            "for text in json.load(sys.stdin):",
+            "    scope = {}",
+            "    exec(text.replace('print(x)', ''), scope)",
+            "    print(json.dumps(scope['x'].tolist()))",
+        ]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(programs), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    for state, shown, line in zip(TAKEN, states, done.stdout.splitlines(), strict=True):
+        assert np.allclose(np.array(json.loads(line))[:, : shown.shape[1]], shown, rtol=1e-5, atol=2e-6), state
+
+
+def test_netcdf_holds_the_run(served, tmp_path):
+    state = {"beta": 4.0, "n": 12, "d": 3, "step": 30, "dt": 0.05}
+    status, headers, content = request(served, "run.nc", body=state)
+    assert status == 200 and "run.nc" in headers["content-disposition"]
+    (tmp_path / "run.nc").write_bytes(content)
+    run = af.load(tmp_path / "run.nc")
+    with Visitor(served) as visitor:
+        visitor.start(**state)
+        assert np.allclose(run.xs[-1], visitor.hear("state")["points"], atol=1e-6)
+    assert run.xs.shape == (31, 12, 3) and "beta=4.0" in run.provenance["page"]
+    status, _, text = request(served, "run.nc", body={"n": 4000, "step": 10**6})
+    assert status == 400 and b"take too long" in text
+
+
+# Strangers
+
+
+def test_pages_come_with_their_policy(served):
+    for path in ("", "catalogue.json", "plotly.min.js", "static/main.js"):
+        status, headers, _ = request(served, path)
+        assert status == 200
+        assert (
+            "script-src 'self';" in headers["content-security-policy"]
+            and "unsafe-eval" not in headers["content-security-policy"]
+        )
+        assert headers["x-content-type-options"] == "nosniff"
+    assert request(served, "static/../server.py")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "10.0.0.1", "[::2]", "[:"]
+)
+def test_other_names_of_this_machine_are_refused(served, host):
+    status, _, text = request(served, "catalogue.json", Host=host)
+    assert status in (400, 403) and (status == 400 or b"open the address" in text)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"])
+def test_other_sites_are_refused(served, origin):
+    with pytest.raises(InvalidStatus) as refused:
+        Visitor(served, origin)
+    assert refused.value.response.status_code == 403
+    assert request(served, "python", body={}, Origin=origin)[0] == 403
+    assert request(served, "catalogue.json", Origin=origin)[0] == 403
+
+
+def test_programs_that_are_no_browser_need_an_origin(served):
+    asked = urllib.request.Request(served.url + "python", b"{}")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked)
+    assert refused.value.code == 403
+
+
+WORDS = st.sampled_from(
+    ["start", "advance", "seek", "view", "token", "do", "run", "state", "steps", "index", "axes", "step"]
+)
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20) | WORDS,
+    lambda s: st.lists(s, max_size=4) | st.dictionaries(WORDS | st.text(max_size=5), s, max_size=5),
+    max_leaves=12,
+)
+REQUESTS = st.fixed_dictionaries(
+    {"do": WORDS}, optional={"run": JUNK, "steps": JUNK, "state": JUNK, "index": JUNK, "axes": JUNK, "step": JUNK}
+)
+
+
+@pytest.fixture(scope="module")
+def patient(served):
+    with Visitor(served) as visitor:
+        visitor.start(n=4, d=2, beta=2.0)
+        yield visitor
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.text(max_size=200), st.binary(max_size=200), JUNK.map(json.dumps), REQUESTS.map(json.dumps)))
+def test_whatever_is_sent_gets_an_answer(patient, message):
+    """A sentence or a state; and the conversation goes on."""
+    patient.socket.send(message)
+    patient.ask(do="nonsense")
+    while "nonsense" not in (answer := patient.hear("error"))["sentence"]:
+        assert answer["sentence"].endswith(".") and "Traceback" not in answer["sentence"]
+
+
+def test_messages_that_are_too_long(served):
+    with Visitor(served) as visitor:
+        visitor.socket.send("x" * (limits.MAX_MESSAGE + 1))
+        assert "at most" in visitor.hear("error")["sentence"]
+        visitor.socket.send("x" * (limits.MAX_MESSAGE_AT_ALL + 1))
+        with pytest.raises(ConnectionClosed) as closed:
+            visitor.hear("error")
+        assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
+    assert request(served, "python", body=b" " * (limits.MAX_MESSAGE + 1))[0] == 400
+    with Visitor(served) as visitor:
+        assert visitor.start(n=4)["event"] == "started"
+
+
+def test_a_visitor_who_takes_nothing_stops_nobody(served):
+    with Visitor(served) as greedy, Visitor(served) as other:
+        greedy.start(n=1500, d=3, beta=3.0)
+        for _ in range(60):
+            greedy.ask(do="advance", run=1, steps=8)  # and reads nothing
+        other.start(n=6, d=2, beta=2.0)
+        for k in range(1, 11):
+            other.ask(do="advance", run=1, steps=1)
+            while other.hear("state", timeout=20)["step"] != k:
+                pass
+
+
+def test_a_new_start_ends_a_long_way(served):
+    with Visitor(served) as visitor:
+        visitor.ask(do="start", run=1, state={"n": 500, "step": 20_000})
+        visitor.hear("started")
+        visitor.ask(do="start", run=2, state={"n": 5})
+        while visitor.hear("started", "state")["run"] != 2:
+            pass
+
+
+def test_too_many_visitors_are_told(served, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_CLIENTS", 0)
+    with pytest.raises((InvalidStatus, ConnectionClosed)), Visitor(served) as visitor:
+        visitor.hear("error")
+
+
+# The command
+
+
+def run_command(capsys, *args):
+    with pytest.raises(SystemExit) as left:
+        main(["explore", *args])
+    return left.value.code, capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_the_command_says_what_is_missing(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    code, told = run_command(capsys)
+    assert code == 2 and told == "attnflow: the page needs starlette; install it with: pip install 'attnflow[ui]'"
+
+
+def test_the_command_stays_on_this_machine(capsys):
+    code, told = run_command(capsys, "--host", "0.0.0.0", "--no-browser")
+    assert code == 2 and "--allow-remote" in told
+
+
+def test_a_port_that_is_taken_gives_the_next(served, capsys):
+    from attnflow.cli._explore import _listen
+
+    with _listen("127.0.0.1", served.port) as found:
+        assert served.port < found.getsockname()[1] < served.port + 20
+    assert f"port {served.port} is taken" in capsys.readouterr().err
+
+
+# Matrices, for the page and for flags
+
+
+def test_matrices_by_name_and_by_hand():
+    def model(**given):
+        return build(complete({"d": 3, "n": 3, **given}))[0].attention
+
+    assert model().V is None and model(V="identity").V is None
+    assert np.array_equal(model(V="1 2 3; 4,5,6\n7 8 9").V, np.arange(1.0, 10).reshape(3, 3))
+    turn = np.asarray(model(V="rotation").V)
+    assert np.allclose(turn @ turn.T, np.eye(3)) and turn[1, 0] == 1 and turn[2, 2] == 1
+    both = model(Q="gaussian")
+    assert np.array_equal(both.K, np.eye(3)) and not np.array_equal(both.Q, model(Q="gaussian", seed=1).Q)
+    for wrong in ("1 2; 3 4", "1 2 3; 4 5 6; 7 8 x", "nan 0 0; 0 1 0; 0 0 1", "__import__('os')", ""):
+        if wrong:
+            with pytest.raises(InputError):
+                model(V=wrong)
+    with pytest.raises(InputError, match="takes no V"):
+        build(complete({"attention": "multi-head", "V": "rotation"}))
+
+
+def test_help_of_explore(capsys):
+    with pytest.raises(SystemExit):
+        main(["explore", "--help"])
+    assert "Example" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("d", [1, 3, 4])
+def test_a_matrix_is_what_its_program_makes(preset, d):
+    asked = {"d": d, "seed": 5, "Q": preset, "K": "shear", "V": preset}
+    made = matrices(asked, af.Softmax)
+    for name, text in programs(asked, af.Softmax).items():
+        np.testing.assert_array_equal(made[name], eval(text, {"jax": jax, "jnp": jnp}))
