@@ -89,10 +89,8 @@ def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
 
 
 @functools.cache
-def compiled(kernel, reduce):
-    return jax.jit(
-        lambda score, x, y, v, log_w: af.pair_sums(score, x, y, v, log_w=log_w, reduce=reduce, kernel=kernel)
-    )
+def compiled(kernel):
+    return jax.jit(lambda score, x, y, v, log_w: af.pair_sums(score, x, y, v, log_w=log_w, kernel=kernel))
 
 
 @settings(max_examples=25, deadline=None)
@@ -104,10 +102,9 @@ def compiled(kernel, reduce):
     spread=st.sampled_from([0.0, 3.0]),
     removed=st.booleans(),
     same=st.booleans(),
-    reduce=st.sampled_from(["softmax", "exp"]),
     seed=st.integers(0, 999),
 )
-def test_any_sum_equals_the_dense_one(shape, d, beta, square, spread, removed, same, reduce, seed):
+def test_any_sum_equals_the_dense_one(shape, d, beta, square, spread, removed, same, seed):
     n, m, p = shape
     rng = np.random.default_rng(seed)
     y = jnp.asarray(tokens(m, d, seed))
@@ -117,7 +114,7 @@ def test_any_sum_equals_the_dense_one(shape, d, beta, square, spread, removed, s
     log_w[rng.random(m) < 0.4 * removed] = -np.inf
     score = af.SquaredDistance(abs(beta) / 2) if square else af.Inner(beta)
     numbers = (score, x, y, v, jnp.asarray(log_w))
-    want, got = compiled("dense", reduce)(*numbers), compiled("spectral:48", reduce)(*numbers)
+    want, got = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
     z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
     total = np.sum(np.exp(log_w))
     trusted = (z > 2 * _spectral.FLOOR * total) | (total == 0)
@@ -200,9 +197,9 @@ def test_work_and_memory_are_proportional_to_the_tokens(d, monkeypatch):
         patch.setitem(_spectral.TILE, d, 1 << 20)
         flops = [cost(lambda f: f, d, n).cost_analysis()["flops"] for n in (2000, 4000, 8000)]
     assert (flops[2] - flops[1]) / (flops[1] - flops[0]) == pytest.approx(2, rel=1e-3)
-    for transform in (lambda f: f, lambda f: jax.grad(lambda x: jnp.sum(f(x) ** 2))):
-        small, large = (cost(transform, d, n).memory_analysis().temp_size_in_bytes for n in (1 << 13, 1 << 16))
-        assert large - small < 100 * d * 8 * (1 << 16), "a matrix of pairs would need 34 GB, one of modes 17 to 500 MB"
+    gradient = lambda f: jax.grad(lambda x: jnp.sum(f(x) ** 2))  # noqa: E731
+    small, large = (cost(gradient, d, n).memory_analysis().temp_size_in_bytes for n in (1 << 13, 1 << 16))
+    assert large - small < 100 * d * 8 * (1 << 16), "a matrix of pairs would need 34 GB, one of modes 17 to 500 MB"
 
 
 def test_a_new_temperature_does_not_compile_again():
@@ -281,7 +278,7 @@ def test_a_query_far_from_all_keys_is_not_given_a_wrong_number():
 # In a run
 
 
-@pytest.mark.parametrize("d, attention", [(2, af.Softmax(beta=9.0)), (3, af.Unnormalized(beta=3.0)), (3, af.L2(g=2.0))])
+@pytest.mark.parametrize("d, attention", [(2, af.Softmax(beta=9.0)), (3, af.L2(g=2.0))])
 def test_a_run_is_the_dense_one(d, attention):
     x0 = af.sphere.uniform(n=40, d=d, key=jax.random.key(1))
     model = af.SelfAttention(attention)
@@ -336,7 +333,9 @@ def test_inside_a_transformation_the_number_of_modes_must_be_given():
     x0 = jnp.asarray(tokens(6, 2))
 
     def end(beta, kernel):
-        return jnp.sum(af.simulate(af.SelfAttention(beta=beta), x0, t1=0.3, save=1, kernel=kernel).xs[-1, 2:] ** 3)
+        model = af.SelfAttention(beta=beta)
+        run = af.simulate(model, x0, t1=0.3, save=1, kernel=kernel, solver="euler", dt=0.1, max_steps=8)
+        return jnp.sum(run.xs[-1, 2:] ** 3)
 
     with pytest.raises(InputError, match="kernel='spectral:64'"):
         jax.grad(end)(2.0, "spectral")

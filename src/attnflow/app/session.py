@@ -80,8 +80,8 @@ class Session:
         await getattr(self, f"_{do}")(self._simulation, request)
 
     async def _start(self, run: int, given: Any) -> None:
+        self._simulation, self._run = None, run  # before anything can be wrong: a refusal, too, says which run it means
         state = State.of(given)
-        self._simulation, self._run = None, run
         await self.tell("busy", what="preparing")
         simulation = await self._lanes.slow(LongTime if state.view["long"] else Simulation, state)
         await self.tell("busy", what="compiling")

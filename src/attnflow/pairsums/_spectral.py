@@ -102,7 +102,7 @@ def _trusted(series: Series, x: Array, y: Array, w: Array, beta: Array, mass: Fl
     total = jnp.sum(w)
     length = jnp.abs(jnp.sum(x * x, axis=1) - 1)
     key_length = jnp.max(jnp.where(w > 0, jnp.abs(jnp.sum(y * y, axis=1) - 1), 0))
-    last = series.expansion.coefficients(beta)[1]
+    last = _last_term(series, beta)
     unit, covered = jnp.maximum(length, key_length) < 1e-6, last <= LAST_TERM
     near = (found >= FLOOR * total) | (total == 0)
     if is_concrete(x, y, w, beta, found):
@@ -122,12 +122,17 @@ def _trusted(series: Series, x: Array, y: Array, w: Array, beta: Array, mass: Fl
     return jnp.where(unit & covered & near, mass, jnp.nan)
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _last_term(series: Series, beta: Float[Array, ""]) -> Float[Array, ""]:
+    return series.expansion.coefficients(beta)[1]
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _kernel_sums(
     series: Series, x: Float[Array, "n d"], y: Float[Array, "m d"], q: Float[Array, "m p"], beta: Float[Array, ""]
 ) -> Float[Array, "n p"]:
     r"""$S(x; q)$ for every query and column of charges."""
-    return _plain_sums(series, _first_order(x), _first_order(y), q, _first_order(beta))
+    return _plain_sums(series, TILE[series.d], _first_order(x), _first_order(y), q, _first_order(beta))
 
 
 @jax.custom_jvp
@@ -179,8 +184,9 @@ def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array
 _kernel_sums.defjvp(_kernel_sums_jvp, symbolic_zeros=True)
 
 
-def _plain_sums(series: Series, x: Array, y: Array, q: Array, beta: Array) -> Float[Array, "n p"]:
-    expansion, tile = series.expansion, TILE[series.d]
+@functools.partial(jax.jit, static_argnums=(0, 1))  # called by itself, too, it is one program
+def _plain_sums(series: Series, tile: int, x: Array, y: Array, q: Array, beta: Array) -> Float[Array, "n p"]:
+    expansion = series.expansion
     x, y = _unit(x), _unit(y)
     coefficients, _ = expansion.coefficients(beta)
 

@@ -149,9 +149,11 @@ function closed(reason) {
 
 function event(message) {
   if (message.event === "error") {
-    page.waiting = false;
-    if (!page.running || message.run === page.run) { play(false); busy(null); }
     say(message.sentence);
+    if (message.run !== page.run) return; // about a run that has been left
+    page.waiting = false;
+    play(false);
+    busy(null);
     return;
   }
   if (message.run !== page.run) return;
@@ -380,7 +382,7 @@ const merger = (after) => (page.running?.merges ?? []).filter((k) => (after ? k 
 $("step").onclick = () => { play(false); page.running?.state.long ? seek(merger(true)[0] ?? page.running.last) : forward(page.state.speed); };
 $("back").onclick = () => { play(false); seek(page.running?.state.long ? merger(false).pop() ?? 0 : page.step - page.state.speed); };
 $("reset").onclick = () => seek(0);
-$("scrub").oninput = () => { play(false); seek(Number($("scrub").value)); };
+$("scrub").oninput = () => { const to = Number($("scrub").value); play(false); seek(to); }; // a pause writes the step shown
 $("speed").onchange = () => { page.state.speed = Number($("speed").value); remember(true); };
 $("theme").onclick = () => theme(!stage.dark, true);
 $("help").onclick = () => $("keys").showModal();
