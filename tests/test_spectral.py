@@ -294,7 +294,7 @@ def chosen(model=None, n=5000, d=2, w=None, span=1.0, tolerance=1e-9, kernel="au
 
 def test_the_default_choice():
     assert chosen() == "spectral:32" and chosen(d=3) == "spectral:32"
-    assert chosen(n=300) == "dense" and chosen(n=1100, d=3) == "blocked"
+    assert chosen(n=200) == "dense" and chosen(n=1100, d=3) == "blocked"
     assert chosen(direct=True) == "blocked"  # the tokens are shared over a mesh of the user's
     assert chosen(n=int(break_even(2, 32)) + 1) == "spectral:32"
 

@@ -61,7 +61,7 @@ def _pays(model: AbstractModel, x0: Array, w: Any, span: Any, tolerance: Any) ->
 
 def break_even(d: int, modes: int) -> float:
     """From how many tokens on spectral sums are faster than direct ones, as measured (docs/theory/fast-sums.md)."""
-    return 400.0 + 4 * modes if d == 2 else 1000.0 + modes**2 / 2
+    return 256.0 + modes if d == 2 else 100.0 * modes
 
 
 def _structure(model: Any, x0: Array) -> str | None:
