@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("--save", metavar="NAME", help="also write benchmarks/results/NAME.json")
     arguments = parser.parse_args()
     af.precision("float64")
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=120)  # a file is not cut to a screen
     table = Table(title="attnflow, and how many times faster it is than others")
     for column in ("work", "Gpair/s", "of exp", "compile"):
         table.add_column(column, justify="left" if column == "work" else "right", no_wrap=True)
@@ -53,7 +54,7 @@ def main() -> None:
             name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f} s", *shown
         )
     console.print(table)
-    record["profile"] = {f"ensemble n=32 d={d}": profile(d) for d in (32, 128)}
+    record["profile"] = {f"ensemble n=32 d={d}": profile(d) for d in (2, 8, 32, 128)}
     for name, parts in record["profile"].items():
         console.print(
             f"{name}, parts alone: " + ", ".join(f"{k.replace(' ', ' at ', 1)} {v:.2f}" for k, v in parts.items())

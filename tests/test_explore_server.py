@@ -272,7 +272,7 @@ def test_projection_keeps_what_it_says():
 # Leaving with something
 
 TAKEN = [
-    {"attention": "sinkhorn", "beta": 2.0, "n": 10, "d": 4, "init": "weyl", "weights": "leader", "step": 12},
+    {"attention": "sigmoid", "beta": 2.0, "n": 10, "d": 4, "init": "weyl", "weights": "leader", "step": 12},
     {"attention": "unnormalized", "shifted": True, "Q": "gaussian", "V": "0 -1 0; 1 0 0; 0 0 1", "n": 12, "step": 9},
     {"model": "pre-ln", "space": "euclidean", "init": "gaussian", "pairs": "alibi", "slope": 0.2, "n": 9, "step": 20},
     {

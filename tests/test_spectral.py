@@ -76,7 +76,7 @@ def test_velocities_agree_with_direct_sums(d, n, beta):
     np.testing.assert_allclose(velocity, mean - np.sum(mean * x, axis=1, keepdims=True) * x, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("d, beta", [(2, 9.0), (2, 300.0), (2, 1e4), (3, 9.0), (3, 300.0)])
+@pytest.mark.parametrize("d, beta", [(2, 9.0), (2, 1e4), (3, 300.0)])
 def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
     x = tokens(300, d)
     expansion = (Circle if d == 2 else Harmonics)(modes_for(beta, d))
@@ -93,22 +93,20 @@ def compiled(kernel):
     return jax.jit(lambda score, x, y, v, log_w: af.pair_sums(score, x, y, v, log_w=log_w, kernel=kernel))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
-    shape=st.sampled_from([(7, 5, 1), (1, 9, 3), (9, 1, 0)]),
-    d=st.sampled_from([2, 3]),
+    shape=st.sampled_from([(7, 5, 2, 2), (7, 5, 2, 3), (9, 1, 0, 2)]),  # few, since each is compiled
     beta=st.sampled_from([0.0, 0.7, 5.0, 12.0, -4.0]),
     square=st.booleans(),
     spread=st.sampled_from([0.0, 3.0]),
     removed=st.booleans(),
-    same=st.booleans(),
     seed=st.integers(0, 999),
 )
-def test_any_sum_equals_the_dense_one(shape, d, beta, square, spread, removed, same, seed):
-    n, m, p = shape
+def test_any_sum_equals_the_dense_one(shape, beta, square, spread, removed, seed):
+    n, m, p, d = shape
     rng = np.random.default_rng(seed)
     y = jnp.asarray(tokens(m, d, seed))
-    x = y if same else jnp.asarray(tokens(n, d, seed + 1))
+    x = jnp.asarray(tokens(n, d, seed + 1))
     v = jnp.asarray(rng.standard_normal((m, p)))
     log_w = spread * rng.standard_normal(m)
     log_w[rng.random(m) < 0.4 * removed] = -np.inf
@@ -177,7 +175,7 @@ def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
 def test_a_batch_is_its_members(d):
     x = jnp.stack([jnp.asarray(tokens(6, d, seed)) for seed in range(3)])
     betas = jnp.asarray([0.5, 2.0, 6.0])
-    batch = jax.vmap(lambda b, x: af.pair_sums(af.Inner(b), x, x, x, kernel="spectral:32"))(betas, x)
+    batch = jax.jit(jax.vmap(lambda b, x: af.pair_sums(af.Inner(b), x, x, x, kernel="spectral:32")))(betas, x)
     for i in range(3):
         alone = af.pair_sums(af.Inner(betas[i]), x[i], x[i], x[i], kernel="dense")
         for a, b in zip(alone, batch, strict=True):
@@ -190,8 +188,7 @@ def cost(transform, d, n):
     return jax.jit(transform(attend)).lower(x).compile()
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_work_and_memory_are_proportional_to_the_tokens(d, monkeypatch):
+def test_work_and_memory_are_proportional_to_the_tokens(monkeypatch, d=3):
     """Work is counted without loops, whose bodies are counted once; memory with them, also in reverse mode."""
     with monkeypatch.context() as patch:
         patch.setitem(_spectral.TILE, d, 1 << 20)

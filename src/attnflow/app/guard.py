@@ -9,6 +9,8 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
+from . import limits
+
 HEADERS = {
     # Styles of plotly are inline; everything else, scripts above all, comes from files of this server.
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -39,6 +41,7 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
         else:
+            await _heard(receive)
             headers = [(b"content-type", b"text/plain; charset=utf-8")]
             send = self._with_headers(send)
             await send({"type": "http.response.start", "status": 403, "headers": headers})
@@ -66,6 +69,16 @@ class Guard:
             await send(message)
 
         return wrapped
+
+
+async def _heard(receive: Any) -> None:
+    """Take what is being sent, up to the length of a message: who is cut off meanwhile does not hear the refusal."""
+    taken = 0
+    while taken <= limits.MAX_MESSAGE:
+        message = await receive()
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+        taken += len(message.get("body", b""))
 
 
 def is_this_machine(host: str) -> bool:

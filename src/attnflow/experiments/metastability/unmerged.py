@@ -94,6 +94,7 @@ def with_and_without_merging(results: Results) -> Any:
             )
             times = np.asarray(data["time"])
             axes.plot(np.log10(np.maximum(times, 0.1)), data["path"], "--", color=colour, lw=1.1)
+        axes.plot([], [], "--", color="0.4", lw=1.1, label="not merged")
         axes.set(xlabel=r"$\log_{10}\,t$ (SA)", ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05), xlim=(-1, None))
         axes.legend()
         axes.grid()
