@@ -56,9 +56,8 @@ def main() -> None:
     console.print(table)
     record["profile"] = {f"ensemble n=32 d={d}": profile(d) for d in (2, 8, 32, 128)}
     for name, parts in record["profile"].items():
-        console.print(
-            f"{name}, parts alone: " + ", ".join(f"{k.replace(' ', ' at ', 1)} {v:.2f}" for k, v in parts.items())
-        )
+        told = (f"{what} {rate:.2f} {unit}" for (what, unit), rate in ((k.rsplit(" ", 1), v) for k, v in parts.items()))
+        console.print(f"{name}, parts alone: {', '.join(told)}")
     record["spectral"] = []
     for case in spectral.results():
         record["spectral"].append(case)
