@@ -13,6 +13,7 @@ import attnflow as af
 from attnflow.diagnostics import components
 from attnflow.diagnostics._linkage import tree_components
 from attnflow.errors import InputError
+from witness import on_circle
 
 N, T = 12, 6
 compiled = jax.jit(components)
@@ -22,10 +23,6 @@ def first_of_each(x, eps):
     """The witness: all distances, and SciPy's components."""
     _, label = connected_components(cdist(x, x) <= eps)
     return np.array([np.flatnonzero(label == c)[0] for c in label])
-
-
-def on_circle(*angles):
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 # Both runs have the shapes of tests/test_diagnostic_plots.py, so that they share its program.
@@ -41,7 +38,7 @@ def run():
 @pytest.fixture(scope="module")
 def together():
     """Tokens that meet."""
-    x0, weights = on_circle(*np.arange(N) / 10), np.full(N, 1 / N)
+    x0, weights = on_circle(np.arange(N) / 10), np.full(N, 1 / N)
     return af.simulate(af.SelfAttention(beta=1.0), x0, t1=30.0, save=T, weights=weights)
 
 
@@ -62,7 +59,7 @@ def test_many_tokens():
     expected = first_of_each(x, 0.07)
     np.testing.assert_array_equal(compiled(x, 0.07), expected)  # in tiles
     np.testing.assert_array_equal(tree_components(x, 0.07), expected)
-    met = on_circle(0.0, 2.0, 4.0)[rng.integers(0, 3, 20_000)] + 1e-4 * rng.normal(size=(20_000, 2))
+    met = on_circle([0.0, 2.0, 4.0])[rng.integers(0, 3, 20_000)] + 1e-4 * rng.normal(size=(20_000, 2))
     found = af.clusters(met, space=af.Sphere())  # pairs that have met are 1.3e8: no list of them is made
     assert found.count == 3 and found.sizes.sum() == 20_000
 
@@ -74,7 +71,7 @@ def test_a_long_chain_is_one_cluster():
 
 
 def test_default_on_the_sphere_is_an_inner_product():
-    close, apart = (on_circle(0.0, np.arccos(1 - delta)) for delta in (0.99e-3, 1.01e-3))
+    close, apart = (on_circle([0.0, np.arccos(1 - delta)]) for delta in (0.99e-3, 1.01e-3))
     assert af.clusters(close, space=af.Sphere()).count == 1
     assert af.clusters(apart, space=af.Sphere()).count == 2
     assert af.clusters(apart, eps=0.05).count == 1
@@ -133,13 +130,13 @@ def test_one_time_is_a_row_of_all(run):
 
 
 def test_the_first_token_decides_between_equal_masses():
-    found = af.clusters(on_circle(0, 3, 1, 3, 2, 1, 2, 0), space=af.Sphere())
+    found = af.clusters(on_circle([0, 3, 1, 3, 2, 1, 2, 0]), space=af.Sphere())
     assert found.labels.tolist() == [0, 1, 2, 1, 3, 2, 3, 0]
 
 
 def test_speed_of_two_clusters_is_that_of_the_theory(together):
     p, q, u, beta = 0.3, 0.7, 1.0, 4.0
-    still = {"ts": jnp.zeros(1), "xs": jnp.asarray(on_circle(0.0, u))[None], "weights": jnp.asarray([p, q])}
+    still = {"ts": jnp.zeros(1), "xs": jnp.asarray(on_circle([0.0, u]))[None], "weights": jnp.asarray([p, q])}
     run = dataclasses.replace(together, **still, model=af.SelfAttention(beta=beta))
     k = np.exp(-2 * beta * np.sin(u / 2) ** 2)  # theory/01, 1.6: the two terms of du/dt are the speeds of the clusters
     expected = np.sin(u) * k * max(q / (p + q * k), p / (q + p * k))

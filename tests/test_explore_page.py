@@ -158,4 +158,5 @@ def test_it_connects_again_when_the_server_comes_back(window):
     with serve(port):
         page.wait("!!attnflow.page.running", 40)
         page.moving()
+        assert page.ask("attnflow.page.running.state.n") == 40
         page.close()

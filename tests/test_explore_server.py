@@ -420,10 +420,11 @@ def test_a_visitor_who_takes_nothing_stops_nobody(served):
         for _ in range(60):
             greedy.ask(do="advance", run=1, steps=8)  # and reads nothing
         other.start(n=6, d=2, beta=2.0)
-        for k in range(1, 11):
+        seen = {other.hear("state", timeout=20)["step"]}
+        for _ in range(10):
             other.ask(do="advance", run=1, steps=1)
-            while other.hear("state", timeout=20)["step"] != k:
-                pass
+            seen.add(other.hear("state", timeout=20)["step"])
+        assert seen == set(range(11))
 
 
 def test_a_new_start_ends_a_long_way(served):
@@ -431,8 +432,8 @@ def test_a_new_start_ends_a_long_way(served):
         visitor.ask(do="start", run=1, state={"n": 500, "step": 20_000})
         visitor.hear("started")
         visitor.ask(do="start", run=2, state={"n": 5})
-        while visitor.hear("started", "state")["run"] != 2:
-            pass
+        while (answer := visitor.hear("started", "state"))["run"] != 2:
+            assert answer.get("step", 0) < 20_000, "the long way was gone to its end"
 
 
 def test_too_many_visitors_are_told(served, monkeypatch):

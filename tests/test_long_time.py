@@ -10,20 +10,16 @@ from scipy.special import expit, logsumexp
 import attnflow as af
 import witness
 from attnflow.errors import InputError, SolveError
-
-
-def circle(theta):
-    return np.stack([np.cos(theta), np.sin(theta)], axis=1)
-
+from witness import on_circle
 
 I32 = np.arange(1.0, 33)
-W32 = circle(2 * np.pi * np.mod(I32**2 * np.sqrt(2), 1))
+W32 = on_circle(2 * np.pi * np.mod(I32**2 * np.sqrt(2), 1))
 FIVE = 0.5 * np.array([0, 0.5, 2, 4, 7]) * np.log(2000) / np.sqrt(2000)
 ANIMATION = np.array([0.06219714, 0.21432297, 1.81912262, 2.91107101, -3.09524835])
 I24 = np.arange(1.0, 25)
 HEIGHT, LONGITUDE = 1 - 2 * np.mod(I24**2 * np.sqrt(2), 1), 2 * np.pi * np.mod(I24**2 * np.sqrt(3), 1)
-S2 = np.concatenate([np.sqrt(1 - HEIGHT**2)[:, None] * circle(LONGITUDE), HEIGHT[:, None]], axis=1)
-DATA = {"W32": W32, "five": circle(FIVE), "animation": circle(ANIMATION), "S2": S2}
+S2 = np.concatenate([np.sqrt(1 - HEIGHT**2)[:, None] * on_circle(LONGITUDE), HEIGHT[:, None]], axis=1)
+DATA = {"W32": W32, "five": on_circle(FIVE), "animation": on_circle(ANIMATION), "S2": S2}
 
 
 def softmax(beta):
@@ -154,7 +150,7 @@ def log_quadrature(u0, u1, p, beta, normalised=True):
     return logsumexp(np.log(weights)[None, :] + np.log(half) - log_speed)
 
 
-PAIR = {"x0": circle([0.0, 0.0, 2.0, 2.0, 2.0]), "weights": [0.1, 0.2, 0.3, 0.2, 0.2]}
+PAIR = {"x0": on_circle([0.0, 0.0, 2.0, 2.0, 2.0]), "weights": [0.1, 0.2, 0.3, 0.2, 0.2]}
 
 
 def pair_log_time(model, **options):
@@ -313,7 +309,7 @@ def test_permutation_rotation_and_splitting():
 
 def test_pairs_that_meet_at_the_same_time_and_then_rest():
     a = 0.5
-    x0 = circle([a, a, -a, np.pi + a, np.pi - a])
+    x0 = on_circle([a, a, -a, np.pi + a, np.pi - a])
     run = af.long_time(softmax(3.0), x0, weights=[0.125, 0.125, 0.25, 0.25, 0.25], throw=False)
     assert [e["tokens"] for e in run.events] == [[0, 2], [3, 4]]
     assert run.events[0]["log_t"] == run.events[1]["log_t"]
@@ -324,7 +320,7 @@ def test_pairs_that_meet_at_the_same_time_and_then_rest():
 
 @pytest.mark.parametrize("model", [softmax(9.0), usa(9.0), softmax(400.0)])
 def test_equilibria_are_told(model):
-    pentagon = circle(2 * np.pi * np.arange(5) / 5)
+    pentagon = on_circle(2 * np.pi * np.arange(5) / 5)
     with pytest.raises(SolveError, match=r"do not move.*5 clusters left"):
         af.long_time(model, pentagon)
     run = af.long_time(model, pentagon, throw=False)
@@ -336,14 +332,14 @@ def test_one_token_and_one_cluster():
     run = af.long_time(softmax(9.0), [[0.0, 1.0]])
     assert run.result is af.Outcome.SUCCESSFUL
     assert run.xs.shape == (1, 1, 2)
-    run = af.long_time(softmax(9.0), circle([1.0] * 5))
+    run = af.long_time(softmax(9.0), on_circle([1.0] * 5))
     assert run.result is af.Outcome.SUCCESSFUL
     assert run.labels.tolist() == [[0] * 5]
 
 
 def test_light_tokens_follow():
     # Without mass a token moves with the flow and changes nothing, even where e^{-beta |x-y|^2/2} is no number.
-    x0, beta = circle([0.0, 2.0, 1.2, 1.1, -2.0]), 900.0
+    x0, beta = on_circle([0.0, 2.0, 1.2, 1.1, -2.0]), 900.0
     run = af.long_time(softmax(beta), x0, weights=[0.3, 0.7, 0, 0, 0])
     expected = log_quadrature(2.0, 2 * np.arcsin(5e-4 / np.sqrt(beta)), 0.3, beta)
     assert run.events[-1]["log_t"] == pytest.approx(expected, abs=1e-7)
@@ -391,7 +387,7 @@ def slopes(z, x0, bend, w):
 
 
 def test_forward_derivatives_against_finite_differences():
-    bend, w, step = circle(ANIMATION + np.pi / 2) * np.arange(5.0)[:, None], np.array([1, 2, 3, 4, 5]) / 15, 1e-4
+    bend, w, step = on_circle(ANIMATION + np.pi / 2) * np.arange(5.0)[:, None], np.array([1, 2, 3, 4, 5]) / 15, 1e-4
 
     def log_times(beta, along):
         x0 = DATA["animation"] + along * bend
@@ -440,7 +436,7 @@ def test_files_and_pictures(tmp_path):
 )
 def test_models_it_cannot_follow(model, sentence):
     with pytest.raises(InputError, match=sentence):
-        af.long_time(model, circle(ANIMATION))
+        af.long_time(model, on_circle(ANIMATION))
 
 
 @pytest.mark.parametrize(
@@ -449,9 +445,9 @@ def test_models_it_cannot_follow(model, sentence):
         ({"merge_distance": 0.0}, "merge_distance = 0"),
         ({"points": -1}, "points = -1"),
         ({"rtol": 2.0}, "rtol = 2"),
-        ({"x0": np.float32(circle(ANIMATION))}, "float64"),
+        ({"x0": np.float32(on_circle(ANIMATION))}, "float64"),
     ],
 )
 def test_options_it_refuses(options, sentence):
     with pytest.raises(InputError, match=sentence):
-        af.long_time(softmax(1.0), **({"x0": circle(ANIMATION)} | options))
+        af.long_time(softmax(1.0), **({"x0": on_circle(ANIMATION)} | options))

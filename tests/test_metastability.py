@@ -15,11 +15,7 @@ import attnflow as af
 from attnflow import registry
 from attnflow.errors import InputError
 from attnflow.reductions import collapse_bound, collapse_time
-from witness import velocity
-
-
-def on_circle(*angles):
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+from witness import on_circle, velocity
 
 
 def frac(x):
@@ -213,7 +209,7 @@ def short():
 def animation(beta):
     angles = (0.06219714, 0.21432297, 1.81912262, 2.91107101, -3.09524835)
     ts = np.concatenate([[0.0], np.geomspace(1e-2, 200, 600)])
-    return af.simulate(af.SelfAttention(beta=beta), on_circle(*angles), ts=ts)
+    return af.simulate(af.SelfAttention(beta=beta), on_circle(angles), ts=ts)
 
 
 def test_a_staircase_of_an_ordinary_run(short):
@@ -264,7 +260,7 @@ def test_bad_staircases_are_refused(short):
 @pytest.fixture(scope="module")
 def five():
     """The five tokens of the paper's figure at beta = 2000, until one cluster is left."""
-    return af.long_time(af.SelfAttention(beta=2000.0), on_circle(*GKPR))
+    return af.long_time(af.SelfAttention(beta=2000.0), on_circle(GKPR))
 
 
 def test_the_staircase_of_the_figure(five):
@@ -294,7 +290,7 @@ def test_the_time_of_the_proof_of_two_clusters():
     for beta in (100.0, 1e4):
         near = 1 / np.sqrt(beta * np.log(beta))
         model = af.SelfAttention(af.Unnormalized(beta=beta, shifted=True))
-        run = af.long_time(model, on_circle(0, 0, 0, 1.0, 1.0), merge_distance=2 * np.sin(near / 2))
+        run = af.long_time(model, on_circle([0, 0, 0, 1.0, 1.0]), merge_distance=2 * np.sin(near / 2))
         expected = (np.log(np.tan(0.5)) - np.log(np.tan(near / 2))) / np.log(beta)
         assert af.staircase(run, "paper").tau[-1] == pytest.approx(expected, rel=5e-3)
 

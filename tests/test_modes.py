@@ -15,11 +15,7 @@ import attnflow as af
 from attnflow.diagnostics._modes_search import _draws, _scales
 from attnflow.diagnostics._modes_sums import sums
 from attnflow.errors import AttnflowWarning, InputError
-
-
-def on_circle(angles):
-    angles = np.asarray(angles, float)
-    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+from witness import on_circle
 
 
 def slow_line(x, w, beta, fineness=200):

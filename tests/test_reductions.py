@@ -14,16 +14,13 @@ from scipy.special import gamma, iv
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.reductions import two_cluster_rate
+from witness import on_circle
 
 velocity_of = eqx.filter_jit(af.field)
 
 
 def attention(kind, beta):
     return af.Softmax(beta=beta) if kind == "SA" else af.Unnormalized(beta=beta, shifted=kind == "shifted USA")
-
-
-def on_circle(*angles):
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 # Two clusters --------------------------------------------------------------------------------------------------------
@@ -57,7 +54,7 @@ def test_two_clusters_against_particles_and_scipy(kind):
     )
     np.testing.assert_allclose(ours, scipy.y[0], rtol=0, atol=1e-9)
     model = af.SelfAttention(attention(kind, beta))
-    run = af.simulate(model, on_circle(0.4, 0.4 + u0), ts=ts, weights=[p, 1 - p], rtol=1e-11, atol=1e-13)
+    run = af.simulate(model, on_circle([0.4, 0.4 + u0]), ts=ts, weights=[p, 1 - p], rtol=1e-11, atol=1e-13)
     angles = model.space.distance(run.xs[:, 0], run.xs[:, 1])
     np.testing.assert_allclose(ours, angles, rtol=0, atol=1e-9)
     assert ours[-1] < 1.5  # something has happened
@@ -112,7 +109,7 @@ def test_A10_light_token():
     ours = af.light_token(ts, -0.2)
     np.testing.assert_allclose(ours, (0.45996543, 0.9465223), rtol=0, atol=1e-7)
     run = af.simulate(
-        af.SelfAttention(beta=5.0), on_circle(np.arccos(-0.2), 0.0), ts=ts, weights=[0.0, 1.0], rtol=1e-11, atol=1e-13
+        af.SelfAttention(beta=5.0), on_circle([np.arccos(-0.2), 0.0]), ts=ts, weights=[0.0, 1.0], rtol=1e-11, atol=1e-13
     )
     np.testing.assert_allclose(ours, np.sum(run.xs[:, 0] * run.xs[:, 1], axis=-1), rtol=0, atol=1e-10)
     limit = af.two_cluster_flow([0.0, *ts], u0=float(np.arccos(-0.2)), p=0.0, beta=700.0)
@@ -133,7 +130,7 @@ KMAX = {1: 1, 2: 2, 4: 3, 5: 3, 9: 4, 16: 6, 30: 8, 100: 14}
 
 def test_A20_growth_of_one_mode():
     grid = 2 * np.pi * np.arange(1, 401) / 400
-    x0 = on_circle(*(grid + 1e-6 * np.sin(4 * grid)))
+    x0 = on_circle(grid + 1e-6 * np.sin(4 * grid))
     run = af.simulate(af.SelfAttention(beta=9.0), x0, ts=[0.0, 1.0], solver="rk4", dt=0.02)
     across = run.xs[-1, :, 1] * np.cos(grid) - run.xs[-1, :, 0] * np.sin(grid)
     rate = np.log(2 * np.mean(np.arcsin(across) * np.sin(4 * grid)) / 1e-6)

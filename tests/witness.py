@@ -7,6 +7,12 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 
+def on_circle(angles):
+    """Unit vectors at these angles, with one more axis at the end."""
+    angles = np.asarray(angles, float)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
 def weyl(n, d):
     """The helper data G(n, d) of theory/01, section 6."""
     u = np.empty((n, d))

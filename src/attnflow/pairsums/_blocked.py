@@ -14,7 +14,7 @@ from ._bounded import upper_bound
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
-from ._tiles import tile_logits, tile_sums
+from ._tiles import cut, tile_logits, tile_sums
 
 # Tiles of this size keep the scores of a tile in the second-level cache of a core and its matrix products large.
 QUERIES, KEYS = 512, 1024
@@ -43,11 +43,11 @@ def blocked_sums(
     if m % b and log_w is None:
         log_w = jnp.zeros(m, tile.keys.dtype)
     keys = {
-        "keys": _cut(tile.keys, b),
-        "bias": None if tile.key_bias is None else _cut(tile.key_bias, b),
-        "values": _cut(values, b),
-        "log_w": None if log_w is None else _cut(log_w.astype(tile.keys.dtype), b, fill=-jnp.inf),
-        "j": _cut(jnp.arange(m), b),
+        "keys": cut(tile.keys, b),
+        "bias": None if tile.key_bias is None else cut(tile.key_bias, b),
+        "values": cut(values, b),
+        "log_w": None if log_w is None else cut(log_w.astype(tile.keys.dtype), b, fill=-jnp.inf),
+        "j": cut(jnp.arange(m), b),
     }
 
     def scores(query, key):
@@ -103,9 +103,9 @@ def blocked_sums(
 
     bounded = upper_bound(score, tile, log_w, pairs, reduction, selection, i)
     queries = {
-        "queries": _cut(tile.queries, a),
-        "bias": None if tile.query_bias is None else _cut(tile.query_bias, a),
-        "i": _cut(i, a),
+        "queries": cut(tile.queries, a),
+        "bias": None if tile.query_bias is None else cut(tile.query_bias, a),
+        "i": cut(i, a),
     }
     if bounded is None:
         num, log_z = jax.lax.map(running, queries)
@@ -113,14 +113,6 @@ def blocked_sums(
 
     bound, safe = bounded
     # The maximum is found without derivatives, so that these are not stored for two ways to sum.
-    top = jax.lax.cond(safe, lambda: _cut(bound, a), lambda: jax.lax.map(highest, jax.lax.stop_gradient(queries)))
+    top = jax.lax.cond(safe, lambda: cut(bound, a), lambda: jax.lax.map(highest, jax.lax.stop_gradient(queries)))
     num, mass = jax.lax.map(below, queries | {"top": top})
     return reduction.finish(top.reshape(-1)[:n], (num.reshape(mass.size, values.shape[1])[:n], mass.reshape(-1)[:n]))
-
-
-def _cut(x: Array, size: int, fill: float = 0) -> Array:
-    """Cut the first axis into tiles, the last one filled up."""
-    missing = -x.shape[0] % size
-    if missing:
-        x = jnp.pad(x, [(0, missing)] + [(0, 0)] * (x.ndim - 1), constant_values=fill)
-    return x.reshape(x.shape[0] // size, size, *x.shape[1:])

@@ -22,13 +22,14 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Sphere, is_concrete
 from ._circle import Circle
 from ._harmonics import Harmonics
 from ._modes import DIMENSIONS, modes_for
 from ._pairs import AbstractPairs, Full
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums
 from ._scores import AbstractScore
+from ._tiles import cut
 
 # Largest error of a sum at a query far from a unit charge, by dimension of the tokens.
 ERROR = {2: 2e-15, 3: 1e-14}
@@ -187,7 +188,7 @@ _kernel_sums.defjvp(_kernel_sums_jvp, symbolic_zeros=True)
 @functools.partial(jax.jit, static_argnums=(0, 1))  # called by itself, too, it is one program
 def _plain_sums(series: Series, tile: int, x: Array, y: Array, q: Array, beta: Array) -> Float[Array, "n p"]:
     expansion = series.expansion
-    x, y = _unit(x), _unit(y)
+    x, y = Sphere().nearest(x), Sphere().nearest(y)
     coefficients, _ = expansion.coefficients(beta)
 
     def one_tile(part: tuple[Array, Array]) -> Array:
@@ -196,7 +197,7 @@ def _plain_sums(series: Series, tile: int, x: Array, y: Array, q: Array, beta: A
     if y.shape[0] <= tile:
         moments = one_tile((y, q))
     else:
-        parts = (_cut(y, tile), _cut(q, tile))
+        parts = (cut(y, tile), cut(q, tile))
         start = jnp.zeros(jax.eval_shape(one_tile, jax.tree.map(lambda a: a[0], parts)).shape, q.dtype)
         # A checkpoint: differentiation makes the trigonometric functions again instead of keeping them.
         add = jax.checkpoint(lambda total, part: (total + one_tile(part), None))
@@ -204,16 +205,5 @@ def _plain_sums(series: Series, tile: int, x: Array, y: Array, q: Array, beta: A
     convolved = expansion.convolve(moments, coefficients)
     if x.shape[0] <= tile:
         return expansion.evaluate(x, convolved)
-    values = jax.lax.map(jax.checkpoint(lambda part: expansion.evaluate(part, convolved)), _cut(x, tile))
+    values = jax.lax.map(jax.checkpoint(lambda part: expansion.evaluate(part, convolved)), cut(x, tile))
     return values.reshape(-1, q.shape[1])[: x.shape[0]]
-
-
-def _unit(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-    square = jnp.sum(x * x, axis=1, keepdims=True)
-    return jnp.where(square > 0, x / jnp.sqrt(jnp.where(square > 0, square, 1)), x)
-
-
-def _cut(x: Array, size: int) -> Array:
-    """Cut the first axis into tiles, the last one filled up with zeros, which are no charges."""
-    x = jnp.pad(x, [(0, -x.shape[0] % size)] + [(0, 0)] * (x.ndim - 1))
-    return x.reshape(-1, size, *x.shape[1:])

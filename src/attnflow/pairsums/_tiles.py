@@ -46,3 +46,11 @@ def tile_sums(
     weights, mass = reduction.weights(logits, outside, top, algebra.exp)
     weights = algebra.keep(weights)
     return algebra.contract(weights, values), jnp.sum(weights if mass is weights else mass, axis=1)
+
+
+def cut(x: Array, size: int, fill: float = 0) -> Array:
+    """Cut the first axis into tiles, the last one filled up."""
+    missing = -x.shape[0] % size
+    if missing:
+        x = jnp.pad(x, [(0, missing)] + [(0, 0)] * (x.ndim - 1), constant_values=fill)
+    return x.reshape(x.shape[0] // size, size, *x.shape[1:])
