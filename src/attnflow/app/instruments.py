@@ -63,7 +63,7 @@ def slow(model: AbstractModel, x: Array, w: Array | None, t: float) -> Slow:
     found = clusters(x, eps=linking_distance(model, x), space=model.space, weights=w)
     labels = np.maximum(found.labels, 0)
     image = attention_image(model, x, w, t, labels)
-    return Slow(labels, int(found.count), float(np.sum(found.masses**2)), histogram(np.asarray(x)), image)
+    return Slow(labels, int(found.count), float(np.sum(found.masses**2)), histogram(x), image)
 
 
 def linking_distance(model: AbstractModel, x: Array) -> float | None:
@@ -75,17 +75,25 @@ def linking_distance(model: AbstractModel, x: Array) -> float | None:
     return float(min(np.sqrt(2 * DELTA), gap / 3))
 
 
-def histogram(x: np.ndarray) -> np.ndarray:
+def histogram(x: Array) -> np.ndarray:
     """Density of the cosines of pairs between -1 and 1."""
     n = x.shape[0]
     if n < 2:
         return np.zeros(BINS)
-    some = x[np.unique(np.linspace(0, n - 1, min(n, PAIR_TOKENS)).astype(int))]
-    length = np.linalg.norm(some, axis=1, keepdims=True)
-    unit = some / np.where(length > 0, length, 1)
-    products = (unit @ unit.T)[np.triu_indices(len(some), 1)]
-    place = np.clip((products + 1) / 2 * BINS, 0, BINS - 1).astype(int)
-    return np.bincount(place, minlength=BINS) / products.size * (BINS / 2)
+    some = np.unique(np.linspace(0, n - 1, min(n, PAIR_TOKENS)).astype(int))
+    # Compiled, and not NumPy's product of matrices: the threads of that one spin for a while after each, and take
+    # half a core from whoever draws the page.
+    return np.asarray(programs.call(_histogram, x, jnp.asarray(some)))
+
+
+def _histogram(x: Array, some: Array) -> Array:
+    x = x[some]
+    length = jnp.linalg.norm(x, axis=1, keepdims=True)
+    unit = x / jnp.where(length > 0, length, 1)
+    place = jnp.clip((unit @ unit.T + 1) / 2 * BINS, 0, BINS - 1).astype(int)
+    pairs = jnp.triu(jnp.ones(place.shape, x.dtype), 1)
+    count = jnp.bincount(place.ravel(), pairs.ravel(), length=BINS)
+    return count / jnp.sum(pairs) * (BINS / 2)
 
 
 def attention_parts(model: Any, head: int = 0) -> tuple[Any, Any] | None:

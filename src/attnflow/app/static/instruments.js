@@ -18,7 +18,7 @@ export class Instruments {
       document.head.append(script);
     });
     this.loaded.then(() => { this.ready = true; });
-    setInterval(() => this.refresh(), 160);
+    setInterval(() => this.refresh(), 300);
   }
 
   clear(theory, facts = {}) {
@@ -96,7 +96,7 @@ export class Instruments {
 
   first() { return this.facts.long ? (this.rows.get(0)?.[0] ?? -1) : 0; }
 
-  line(name, points, colour, extra = {}) { return { name, ...points, mode: "lines", type: "scatter", line: { color: colour, width: 2, ...extra.line }, hoverlabel: { namelength: -1 }, ...extra.trace }; }
+  line(name, points, colour, extra = {}) { return { name, ...points, mode: "lines", type: "scatter", connectgaps: true, line: { color: colour, width: 2, ...extra.line }, hoverlabel: { namelength: -1 }, ...extra.trace }; }
 
   expected(chart, colour, until = Infinity) {
     const curves = this.theory.curves.filter((k) => k.chart === chart);
@@ -169,7 +169,7 @@ export class Instruments {
 
   at(column) {
     let best = NaN, gap = Infinity;
-    for (const r of this.rows.values()) if (Math.abs(r[0] - this.now) < gap) { gap = Math.abs(r[0] - this.now); best = r[column]; }
+    for (const r of this.rows.values()) if (Number.isFinite(r[column]) && Math.abs(r[0] - this.now) < gap) { gap = Math.abs(r[0] - this.now); best = r[column]; }
     return best;
   }
 

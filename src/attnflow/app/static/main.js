@@ -201,6 +201,7 @@ function frame(f) {
   remember(!page.playing);
   if (page.playing && f.step >= page.running.last) play(false);
   if (page.seeking !== null) { const to = page.seeking; page.seeking = null; seek(to); }
+  goOn();
 }
 
 // Words beside the tokens, a few times a second while they move: browsers that draw in software pay for each.
@@ -267,6 +268,7 @@ function play(on) {
   page.playing = on;
   $("play").setAttribute("aria-label", on ? "Pause" : "Play");
   $("play-shape").setAttribute("d", on ? "M5 3h3.6v14H5zM11.4 3H15v14h-3.6z" : "M5 3v14l12-7z");
+  goOn();
   if (on || !page.running || !page.latest) return;
   written(page.latest);
   remember(true);
@@ -293,10 +295,21 @@ function speeds() {
   $("speed").replaceChildren(...options.map((v) => new Option(`×${v}`, v, false, v === page.state.speed)));
 }
 
-function tick(now) {
+// The next state is asked for when the last has come and the pace allows, whether or not that one has been drawn.
+let goingOn = 0;
+function goOn() {
+  clearTimeout(goingOn);
+  if (!page.playing || !page.running || page.waiting || document.hidden) return;
+  const early = PACE - (performance.now() - page.asked);
+  if (early > 1) goingOn = setTimeout(goOn, early);
+  else forward(page.state.speed);
+}
+
+document.addEventListener("visibilitychange", goOn);
+
+function tick() {
   requestAnimationFrame(tick);
-  if (page.playing && page.running && !page.waiting && now - page.asked >= PACE - 4) forward(page.state.speed);
-  stage.draw();
+  stage.draw(page.playing);
 }
 
 // Words to the visitor

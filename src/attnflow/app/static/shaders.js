@@ -1,8 +1,10 @@
 // Points with a soft edge and a glow, lines that fade behind the ball.
 
 const TURN = `
-uniform mat3 turn; uniform vec2 extent; uniform float unit; uniform float flat_;
+uniform mat3 turn; uniform vec2 extent; uniform float unit; uniform float flat_; uniform float side;
 vec3 seen(vec3 p) { return turn * (p / unit); }
+// What is on the other side of the ball is put out of the picture here, where it costs no pixels.
+vec4 placed(vec3 v, float depth) { return vec4(v.xy * extent, side * depth < 0.0 ? 2.0 : 0.0, 1.0); }
 `;
 
 export const POINTS = [`
@@ -12,17 +14,16 @@ ${TURN}
 varying vec3 tint; varying float depth;
 void main() {
   vec3 v = seen(position);
-  gl_Position = vec4(v.xy * extent, 0.0, 1.0);
   depth = flat_ > 0.5 ? 1.0 : v.z;
+  gl_Position = placed(v, depth);
   float near = flat_ > 0.5 ? 1.0 : 0.84 + 0.16 * clamp(v.z, -1.0, 1.0);
   gl_PointSize = pixels * size * near;
   tint = colour;
 }`, `
 precision mediump float;
-uniform float glow; uniform float side;
+uniform float glow;
 varying vec3 tint; varying float depth;
 void main() {
-  if (side * depth < 0.0) discard;
   float r = 2.0 * length(gl_PointCoord - 0.5);
   if (r > 1.0) discard;
   float core = 1.0 - smoothstep(0.40, 0.50, r);
@@ -39,36 +40,42 @@ ${TURN}
 varying vec3 tint; varying float depth;
 void main() {
   vec3 v = seen(position);
-  gl_Position = vec4(v.xy * extent, 0.0, 1.0);
   depth = flat_ > 0.5 ? 1.0 : v.z;
+  gl_Position = placed(v, depth);
   tint = colour;
 }`, `
 precision mediump float;
-uniform float alpha; uniform float side;
+uniform float alpha;
 varying vec3 tint; varying float depth;
 void main() {
-  if (side * depth < 0.0) discard;
   float a = alpha * (depth < 0.0 ? 0.35 : 1.0);
   gl_FragColor = vec4(tint * a, a);
 }`];
 
-// The ball: lit from the upper left, with a thin rim.
+// The ball: a disc of triangles lit from the upper left, coloured at its corners, so that a pixel costs next to nothing.
 export const BALL = [`
 attribute vec2 corner;
-uniform vec2 extent;
-varying vec2 at;
-void main() { at = corner * 1.01; gl_Position = vec4(at * extent, 0.0, 1.0); }`, `
-precision mediump float;
-uniform vec3 light; uniform vec3 middle; uniform vec3 dark; uniform vec3 rim; uniform float pixel;
-varying vec2 at;
+uniform vec2 extent; uniform vec3 light; uniform vec3 middle; uniform vec3 dark;
+varying vec3 shade;
 void main() {
-  float r = length(at);
-  if (r > 1.0) discard;
-  float s = length(at - vec2(-0.28, 0.4)) / 1.7;
-  vec3 shade = s < 0.55 ? mix(light, middle, s / 0.55) : mix(middle, dark, (s - 0.55) / 0.45);
-  float edge = smoothstep(1.0 - 2.0 * pixel, 1.0 - pixel, r);
-  gl_FragColor = vec4(mix(shade, rim, edge), 1.0);
-}`];
+  float s = length(corner - vec2(-0.28, 0.4)) / 1.7;
+  shade = s < 0.55 ? mix(light, middle, s / 0.55) : mix(middle, dark, (s - 0.55) / 0.45);
+  gl_Position = vec4(corner * extent, 0.0, 1.0);
+}`, `
+precision mediump float;
+varying vec3 shade;
+void main() { gl_FragColor = vec4(shade, 1.0); }`];
+
+// Its corners: rings of triangles from the centre to the rim.
+export function disc(rings = 5, sides = 96) {
+  const corners = [];
+  const at = (ring, k) => { const a = 2 * Math.PI * k / sides; return [ring / rings * Math.cos(a), ring / rings * Math.sin(a)]; };
+  for (let ring = 0; ring < rings; ring++) for (let k = 0; k < sides; k++) {
+    corners.push(...at(ring, k), ...at(ring + 1, k), ...at(ring + 1, k + 1));
+    if (ring) corners.push(...at(ring, k), ...at(ring + 1, k + 1), ...at(ring, k + 1));
+  }
+  return new Float32Array(corners);
+}
 
 export function link(gl, [vertex, fragment]) {
   const program = gl.createProgram();

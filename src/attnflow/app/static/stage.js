@@ -1,10 +1,11 @@
 // The tokens, drawn with WebGL: points, where they come from, and the ball or circle they live on.
 
 import { Camera } from "./camera.js";
-import { BALL, LINES, POINTS, link } from "./shaders.js";
+import { BALL, LINES, POINTS, disc, link } from "./shaders.js";
 
 // Pixels of the drawing buffer, and segments in all trails together: less where the processor draws.
 const MANY = { pixels: 5e6, segments: 24000 };
+const DISC = disc();
 const FEW = { pixels: 7e5, segments: 4000 };
 
 function drawnBySoftware() {
@@ -141,7 +142,9 @@ export class Stage {
     return { width: box.width, height: box.height, radius };
   }
 
-  draw() {
+  // While states follow each other, colours drift with them: a picture in between would only delay the next.
+  draw(following = false) {
+    if (following && this.soft && !this.dirty) return;
     const moved = this.drift();
     if (!this.dirty && !moved) return;
     this.dirty = false;
@@ -155,7 +158,7 @@ export class Stage {
     gl.viewport(0, 0, w, h);
     gl.clearColor(...this.shades.ground, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    if (this.space === "sphere" && this.d > 2) this.drawBall(2 * radius / width, 2 * radius / height, 1 / (radius * ratio));
+    if (this.space === "sphere" && this.d > 2) this.drawBall(2 * radius / width, 2 * radius / height);
     const common = (p) => {
       gl.useProgram(p.program);
       const [a, b, c, d, e, f, g, i, j] = this.camera.rows();
@@ -194,19 +197,20 @@ export class Stage {
     this.dirty = true;
   }
 
-  drawBall(x, y, pixel) {
+  drawBall(x, y) {
     const gl = this.gl, p = this.globe;
     gl.useProgram(p.program);
-    if (!this.buffers.corner) {
-      this.buffers.corner = gl.createBuffer();
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.corner);
-      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]), gl.STATIC_DRAW);
+    if (!this.buffers.disc) {
+      this.buffers.disc = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.disc);
+      gl.bufferData(gl.ARRAY_BUFFER, DISC, gl.STATIC_DRAW);
     }
-    for (const name of ["light", "middle", "dark", "rim"]) gl.uniform3f(p[name], ...this.shades[name]);
+    for (const name of ["light", "middle", "dark"]) gl.uniform3f(p[name], ...this.shades[name]);
     gl.uniform2f(p.extent, x, y);
-    gl.uniform1f(p.pixel, pixel);
-    this.attribute(p.corner, this.buffers.corner, 2);
-    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    gl.disable(gl.BLEND);
+    this.attribute(p.corner, this.buffers.disc, 2);
+    gl.drawArrays(gl.TRIANGLES, 0, DISC.length / 2);
+    gl.enable(gl.BLEND);
   }
 
   pixels(radius) {
