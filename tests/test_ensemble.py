@@ -182,6 +182,7 @@ def test_steps_stop_at_jumps(key: jax.Array) -> None:
 def test_large_clouds_do_not_take_a_vector_of_realisations(key: jax.Array) -> None:
     from attnflow.flows.ensemble import _chunk_size, _engine
 
-    assert _engine("auto", 32, 2, jnp.float32) == "innermost"
-    assert _engine("auto", 4096, 2, jnp.float32) == "batched"
+    model = af.SelfAttention(beta=1.0)
+    assert _engine("auto", model, 32, 2, jnp.float32) == "innermost"
+    assert _engine("auto", model, 4096, 2, jnp.float32) == "batched"
     assert _chunk_size("batched", 4096, 2, jnp.float32, 100) == 1

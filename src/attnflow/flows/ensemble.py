@@ -23,11 +23,12 @@ from ..models import AbstractModel, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._compiled import Timed, everywhere, on_one_device, timed_call, traced
+from ._fused import fused_steps, why_not
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
 
-ENGINES = ("auto", "innermost", "batched")
+ENGINES = ("auto", "innermost", "batched", "fused")
 # Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
 INNERMOST_DIMENSION = 8
 # Bytes that the pairs of a chunk may take: a quarter of the second-level cache of one core.
@@ -87,8 +88,9 @@ def ensemble(
       `LastState`) or a dictionary of them.
     - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` between observations.
     - `dtype`: of the tokens; default the sampler's.
-    - `engine`: `innermost` or `batched` layout of the realisations, `auto` by dimension. `chunk`: realisations computed
-      together; no result depends on it.
+    - `engine`: `innermost` or `batched` layout of the realisations, or `fused`, whole trajectories in one kernel of a
+      GPU (float32; interpreted, and slow, elsewhere); `auto` chooses. `chunk`: realisations computed together; no
+      result depends on it.
 
     Members that end with infinities or not-a-number are counted in `stats["not_finite"]`. Random numbers, and the order
     in which realisations enter a statistic, follow from `key` alone.
@@ -99,7 +101,7 @@ def ensemble(
     n, d = x0.shape
     w = check_weights(weights, n)
     times = _check_times(ts, t0, solver, dt)
-    engine = _engine(engine, n, d, x0.dtype)
+    engine = _engine(engine, models[0], n, d, x0.dtype)
     kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
     mesh = all_devices() if is_concrete(models, key, x0) and all_devices().size > 1 else None
     share = realizations if mesh is None else -(-realizations // mesh.size)
@@ -205,18 +207,13 @@ def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str
 def _add(
     statistics: dict[str, AbstractStatistic], states: Any, rows: Array, observed: dict[str, Any], realizations: Array
 ) -> dict[str, Any]:
-    """The statistics of every model, with the realisations of a portion added one after the other."""
+    """The statistics of every model, with the realisations of a portion added."""
 
     def one_model(item: Any) -> dict[str, Any]:
         states, observed = item
+        counts = rows < realizations  # the last chunks may hold more members than realisations were asked for
         for name, statistic in statistics.items():
-
-            def add(state, item, statistic=statistic):
-                r, values = item
-                # The last chunks may hold more members than realisations were asked for.
-                return statistic.add(state, r, values, r < realizations), None
-
-            states[name], _ = jax.lax.scan(add, states[name], (rows, observed[name]))
+            states[name] = statistic.add_all(states[name], rows, observed[name], counts)
         return states
 
     return jax.lax.map(one_model, (states, observed))
@@ -245,7 +242,10 @@ def _observe(
             t = t0 + k.astype(t0.dtype) * h
             return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel)
 
-        state = jax.lax.fori_loop(0, steps, advance, state)
+        if plan.engine == "fused":
+            state = fused_steps(model, state, h, steps, w, plan.solver)
+        else:
+            state = jax.lax.fori_loop(0, steps, advance, state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
         return state, {k: every(lambda z, s=s: s.observe(t1, z, w), state[1]) for k, s in along.items()}
 
@@ -315,11 +315,16 @@ def _just_before(stops: np.ndarray, jumps: np.ndarray, dtype: Any) -> np.ndarray
     return np.where(np.isin(stops, jumps), np.nextafter(exact, exact.dtype.type(-np.inf)), exact)
 
 
-def _engine(engine: str, n: int, d: int, dtype: Any) -> str:
+def _engine(engine: str, model: AbstractModel, n: int, d: int, dtype: Any) -> str:
     if engine not in ENGINES:
         raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
+    reason = why_not(model, n, d, dtype)
+    if engine == "fused" and reason is not None:
+        raise InputError(f"no fused ensemble here: {reason}; choose another engine.")
     if engine != "auto":
         return engine
+    if jax.default_backend() == "gpu" and reason is None:
+        return "fused"
     small = 16 * n * n * jnp.dtype(dtype).itemsize <= INNERMOST_BYTES
     return "innermost" if d <= INNERMOST_DIMENSION and small else "batched"
 
@@ -327,6 +332,8 @@ def _engine(engine: str, n: int, d: int, dtype: Any) -> str:
 def _chunk_size(engine: str, n: int, d: int, dtype: Any, realizations: int) -> int:
     """As many realisations as keep a chunk in the cache; innermost, in whole vectors of 16."""
     size = jnp.dtype(dtype).itemsize
+    if engine == "fused":  # a kernel fills the GPU with thousands of them
+        return int(np.clip(PORTION_BYTES // (n * d * size), 1, realizations))
     if engine == "batched":
         return int(np.clip(CHUNK_BYTES // (n * n * size), 1, realizations))
     # Coordinates are read again for every pair: with many of them, fewer realisations go together.

@@ -5,6 +5,7 @@ low-dimensional clouds: with the realisations as a trailing axis every operation
 unit works on eight or sixteen realisations at once (three times a batched matrix product at 32 tokens in the plane).
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -43,10 +44,12 @@ def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n
     return jnp.sum(w[:, :, None] * v[None], axis=1)
 
 
+# On a GPU a product of float32 matrices keeps eleven bits unless it is told otherwise.
+_matmul = functools.partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 MATMUL = Algebra(
-    lambda q, k: q @ k.T,
+    lambda q, k: _matmul(q, k.T),
     lambda q, k: jnp.sum((q[:, None, :] - k[None, :, :]) ** 2, axis=-1),
-    lambda w, v: w @ v,
+    _matmul,
     lambda a: a,
     exp,
 )

@@ -3,12 +3,14 @@
 import functools
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
 from ._blocked import blocked_sums
 from ._dense import broadcast_sums, dense_sums
+from ._direct import direct_sums
 from ._modes import is_spectral, modes_of, with_modes
 from ._pairs import AbstractPairs, Full
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
@@ -19,7 +21,13 @@ from ._tiles import tile_logits
 
 Reduce = str | AbstractReduction | Hardmax | Callable[[Array], Array]
 
-ENGINES = {"dense": dense_sums, "blocked": blocked_sums, "sharded": sharded_sums, "broadcast": broadcast_sums}
+ENGINES = {
+    "dense": dense_sums,
+    "blocked": blocked_sums,
+    "sharded": sharded_sums,
+    "broadcast": broadcast_sums,
+    "direct": direct_sums,
+}
 # From here on the dense engine's n-by-m arrays leave the caches and the blocked engine is at least as fast.
 DENSE_PAIRS = 1024 * 1024
 
@@ -30,7 +38,8 @@ def resolve_kernel(kernel: str, n: int, m: int) -> str:
     `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
     """
     if kernel == "auto":
-        return "dense" if n * m <= DENSE_PAIRS else "blocked"
+        large = "direct" if jax.default_backend() == "gpu" else "blocked"
+        return "dense" if n * m <= DENSE_PAIRS else large
     if kernel not in ENGINES and not is_spectral(kernel):
         raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}, spectral.")
     return kernel
@@ -61,6 +70,7 @@ def pair_sums(
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
       `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
     - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
+      `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
       `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
       proportional to the tokens and with an absolute error (docs/theory/fast-sums.md).
 
@@ -69,6 +79,7 @@ def pair_sums(
     m = y.shape[0]
     values = jnp.asarray(values, x.dtype)
     values = jnp.full((m, 1), values) if values.ndim == 0 else values
+    log_w = None if log_w is None else jnp.asarray(log_w)
     chosen = resolve_kernel(kernel, x.shape[0], m)
     reduction, selection = as_reduction(reduce)
     if is_spectral(chosen):

@@ -16,8 +16,10 @@ from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
 from ._tiles import cut, tile_logits, tile_sums
 
-# Tiles of this size keep the scores of a tile in the second-level cache of a core and its matrix products large.
+# Tiles of this size keep the scores of a tile in the second-level cache of a core and its matrix products large; a GPU
+# is filled by larger ones.
 QUERIES, KEYS = 512, 1024
+GPU_QUERIES, GPU_KEYS = 4096, 8192
 
 
 def blocked_sums(
@@ -28,7 +30,7 @@ def blocked_sums(
     pairs: AbstractPairs,
     reduction: AbstractReduction,
     selection: Hardmax | None = None,
-    tile_size: tuple[int, int] = (QUERIES, KEYS),
+    tile_size: tuple[int, int] | None = None,
     rows: Int[Array, " n"] | None = None,
     of: int | None = None,
 ) -> Sums:
@@ -39,6 +41,8 @@ def blocked_sums(
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     total = n if of is None else of
     i = jnp.arange(n) if rows is None else rows
+    if tile_size is None:
+        tile_size = (GPU_QUERIES, GPU_KEYS) if jax.default_backend() == "gpu" else (QUERIES, KEYS)
     a, b = min(tile_size[0], n), min(tile_size[1], m)
     if m % b and log_w is None:
         log_w = jnp.zeros(m, tile.keys.dtype)

@@ -51,6 +51,11 @@ class AbstractScore(eqx.Module):
         r"""$(\beta, s_0)$ with $s = s_0 + \beta(\langle x, y\rangle - 1)$ between unit tokens, or `None`."""
         return None
 
+    @property
+    def is_product(self) -> bool:
+        """Whether the scores are the inner products of what `project` gives, and biases, and nothing else."""
+        return type(self).logits is AbstractScore.logits
+
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         """Scores of a tile of projected queries against a tile of projected keys."""
         s = algebra.outer(tile.queries, tile.keys)
@@ -175,6 +180,10 @@ class SquaredDistance(AbstractScore):
     @property
     def zonal(self) -> tuple[Float[Array, ""], Float[ArrayLike, ""]] | None:
         return (2 * self.g, 0.0) if self.isotropic else None
+
+    @property
+    def is_product(self) -> bool:
+        return not self.by_difference
 
     def logits(self, tile: Projected, algebra: Algebra = MATMUL) -> Float[Array, "n m"]:
         if not self.by_difference:

@@ -1,0 +1,302 @@
+r"""Many small clouds, many steps, one kernel: a program of the GPU keeps a realisation on chip from one observation to
+the next, and device memory is touched twice in between.
+
+In few dimensions a cloud is a tuple of coordinates, each an array of $n$ numbers, and the pairs are an array with keys
+down and queries across: a thread has a query of its own, sums over keys inside it, and hears the keys from the others.
+In more dimensions a cloud is a matrix, and both sums over pairs are products of matrices on the tensor cores. These
+keep eleven bits of a number; with $x = x_h + x_l$, $x_h$ the leading bits, $x y \approx x_h y_h + x_h y_l + x_l y_h$
+has the digits of float32.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..attention import Softmax, Unnormalized
+from ..models import AbstractModel, SelfAttention
+from ..models.schedules import depends_on_time
+from ..pairsums import Full
+from ..pairsums._gpu import LOG2E, interpreted, multiply_add, power_of_two
+from ..pairsums._tensor import Halves
+from ..spaces import Euclidean, Sphere
+from ._steps import State
+
+TOKENS = 64  # at most; the pairs of a realisation are registers
+DIMENSION = 128  # at most
+COORDINATES = 8  # up to here a cloud is a tuple of coordinates
+
+
+def why_not(model: AbstractModel, n: int, d: int, dtype: Any) -> str | None:
+    """The reason why there is no fused kernel for such an ensemble; `None` if there is one."""
+    if jnp.dtype(dtype) != jnp.float32:
+        return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32"
+    if n > TOKENS or d > DIMENSION:
+        return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
+    if not isinstance(model, SelfAttention) or not isinstance(model.attention, Softmax | Unnormalized):
+        return "the kernel knows softmax and unnormalised self-attention alone"
+    if not isinstance(model.pairs, Full) or model.pairs.skip is not None or model.pairs.normalized:
+        return "the kernel knows pairs of all tokens alone"
+    if not isinstance(model.space, Sphere | Euclidean):
+        return f"the kernel does not know the space {type(model.space).__name__}"
+    if depends_on_time(model.attention):
+        return "the parameters change with time"
+    return None
+
+
+def fused_steps(
+    model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
+) -> State:
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    from jax.experimental import pallas as pl
+
+    x = state[0]
+    c, n, d = x.shape
+    flat = d <= COORDINATES
+    rows = max(32 if flat else 16, 1 << (n - 1).bit_length())
+    width = d if flat else max(16, 1 << (d - 1).bit_length())
+    wide = lambda a, *by: jnp.pad(a, [(0, k - s) for s, k in zip(a.shape, by, strict=True)])  # noqa: E731
+    attention = model.attention
+    B = attention.B if attention.Q is None and attention.K is None else _product(attention, d)
+    score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
+    value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
+    beta = attention.beta.astype(x.dtype)
+    masses = jnp.full(n, 1 / n, x.dtype) if w is None else w.astype(x.dtype)
+    kind = _Kind(
+        flat=flat,
+        sphere=isinstance(model.space, Sphere),
+        scored=B is not None,
+        valued=attention.V is not None,
+        normalized=isinstance(attention, Softmax),
+        shifted=getattr(attention, "shifted", False),
+        solver=solver,
+    )
+    # Tokens that fill up to a power of two have no weight, and stand somewhere on the space.
+    filled = jnp.pad(x, ((0, 0), (0, rows - n), (0, 0)), mode="edge")
+    filled = jnp.moveaxis(filled, 2, 0) if flat else wide(filled, c, rows, width)
+    shape = (d, 1, rows) if flat else (1, rows, width)
+    place = (lambda i: (0, i, 0)) if flat else (lambda i: (i, 0, 0))
+    cloud = pl.BlockSpec(shape, place)
+    given = (
+        jnp.stack([h.astype(x.dtype), LOG2E * beta]),
+        jnp.atleast_1d(steps.astype(jnp.int32)),
+        LOG2E * jnp.log(wide(masses, rows)),
+        wide(score, width, width),
+        wide(value, width, width),
+    )
+    everyones = [pl.BlockSpec(a.shape, lambda i, a=a: (0,) * a.ndim) for a in given]
+    out = pl.pallas_call(
+        functools.partial(_kernel, kind),
+        out_shape=jax.ShapeDtypeStruct(filled.shape, filled.dtype),
+        grid=(c,),
+        in_specs=[*everyones, cloud],
+        out_specs=cloud,
+        interpret=interpreted(),
+        **({} if interpreted() else {"compiler_params": _parameters(flat, rows, width)}),
+    )(*given, filled)
+    x = jnp.moveaxis(out[:, :, :n], 0, 2) if flat else out[:, :n, :d]
+    return x, model.space.nearest(x)
+
+
+def _product(attention: Any, d: int) -> Array:
+    """$B = Q^\\top K$."""
+    one = jnp.eye(d)
+    return (one if attention.Q is None else attention.Q).T @ (one if attention.K is None else attention.K)
+
+
+def _parameters(flat: bool, rows: int, width: int) -> Any:
+    from jax.experimental.pallas import triton
+
+    warps = rows // 32 if flat else 1 if width <= 64 else 2  # as measured
+    return triton.CompilerParams(num_warps=warps, num_stages=1)
+
+
+class _Kind(NamedTuple):
+    """What a kernel is specialised to, besides shapes."""
+
+    flat: bool
+    sphere: bool
+    scored: bool
+    valued: bool
+    normalized: bool
+    shifted: bool
+    solver: str
+
+    @property
+    def bounded(self) -> bool:
+        """On the sphere no score exceeds beta; elsewhere the greatest of each query must be found."""
+        return self.sphere and not self.scored
+
+
+def _kernel(
+    kind: _Kind,
+    number_ref: Any,
+    steps_ref: Any,
+    log_w_ref: Any,
+    score_ref: Any,
+    value_ref: Any,
+    x_ref: Any,
+    out_ref: Any,
+) -> None:
+    h, c = number_ref[0], number_ref[1]
+    layout = _Coordinates if kind.flat else _Matrix
+    attend = layout.attention(kind, c, log_w_ref[:], score_ref, value_ref)
+    space = _Space(layout.inner, kind.sphere)
+    step = functools.partial(_STEPS[kind.solver], space, attend, h)
+    x = layout.load(x_ref)
+    x, _ = jax.lax.fori_loop(0, steps_ref[0], lambda _, state: step(state), (x, space.nearest(x)))
+    layout.store(out_ref, x)
+
+
+# A cloud is a tree of arrays; the steps are those of `_steps`, in its arithmetic.
+
+
+class _Space(NamedTuple):
+    inner: Callable[[Any, Any], Array]
+    sphere: bool
+
+    def nearest(self, x: Any) -> Any:
+        if not self.sphere:
+            return x
+        r = jax.lax.rsqrt(self.inner(x, x))
+        return jax.tree.map(lambda a: a * r, x)
+
+    def project(self, x: Any, v: Any) -> Any:
+        if not self.sphere:
+            return v
+        along = -self.inner(x, v)
+        return jax.tree.map(lambda a, b: multiply_add(along, a, b), x, v)
+
+
+def _moved(x: Any, h: Any, v: Any) -> Any:
+    return jax.tree.map(lambda a, b: multiply_add(jnp.full_like(b, h), b, a), x, v)
+
+
+def _euler_retract(space: _Space, force: Any, h: Any, state: Any) -> Any:
+    y = space.nearest(_moved(state[1], h, force(state[1])))
+    return y, y
+
+
+def _euler(space: _Space, force: Any, h: Any, state: Any) -> Any:
+    x, y = state
+    x = _moved(x, h, space.project(y, force(y)))
+    return x, space.nearest(x)
+
+
+def _rk4(space: _Space, force: Any, h: Any, state: Any) -> Any:
+    x, y = state
+    total = None
+    for weight, ahead in ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1), (1 / 6, None)):
+        v = space.project(y, force(y))
+        total = _moved(jax.tree.map(jnp.zeros_like, x) if total is None else total, weight, v)
+        y = y if ahead is None else space.nearest(_moved(x, ahead * h, v))
+    x = _moved(x, h, total)
+    return x, space.nearest(x)
+
+
+_STEPS = {"euler-retract": _euler_retract, "euler": _euler, "rk4": _rk4}
+
+
+class _Coordinates:
+    """A cloud as a tuple of coordinates, each with an entry per token."""
+
+    @staticmethod
+    def load(ref: Any) -> tuple[Array, ...]:
+        return tuple(ref[k, 0, :] for k in range(ref.shape[0]))
+
+    @staticmethod
+    def store(ref: Any, x: tuple[Array, ...]) -> None:
+        for k, a in enumerate(x):
+            ref[k, 0, :] = a
+
+    @staticmethod
+    def inner(x: tuple[Array, ...], y: tuple[Array, ...]) -> Array:
+        total = x[0] * y[0]
+        for a, b in zip(x[1:], y[1:], strict=True):
+            total = multiply_add(a, b, total)
+        return total
+
+    @staticmethod
+    def attention(kind: _Kind, c: Any, log_w: Array, score_ref: Any, value_ref: Any) -> Any:
+        def times(x: tuple[Array, ...], ref: Any, given: bool) -> tuple[Array, ...]:
+            if not given:
+                return x
+            d = range(len(x))
+            return tuple(_Coordinates.inner(x, tuple(jnp.full_like(x[0], ref[k, m]) for k in d)) for m in d)
+
+        def attend(x: tuple[Array, ...]) -> tuple[Array, ...]:
+            queries = [(c * a)[None, :] for a in times(x, score_ref, kind.scored)]
+            keys = [a[:, None] for a in x]
+            start = log_w - c if kind.bounded else log_w
+            s = jnp.broadcast_to(start[:, None], (log_w.size, log_w.size))
+            for q, k in zip(queries, keys, strict=True):
+                s = multiply_add(q, k, s)
+            e, scale = _weights(kind, c, s, axis=0)
+            sums = [jnp.sum(e * a[:, None], axis=0) for a in times(x, value_ref, kind.valued)]
+            return tuple(a * scale for a in sums)
+
+        return attend
+
+
+class _Matrix:
+    """A cloud as a matrix with a row per token."""
+
+    @staticmethod
+    def load(ref: Any) -> Array:
+        return ref[0]
+
+    @staticmethod
+    def store(ref: Any, x: Array) -> None:
+        ref[0] = x
+
+    @staticmethod
+    def inner(x: Array, y: Array) -> Array:
+        return jnp.sum(x * y, axis=1)[:, None]
+
+    @staticmethod
+    def attention(kind: _Kind, c: Any, log_w: Array, score_ref: Any, value_ref: Any) -> Any:
+        start = (log_w - c if kind.bounded else log_w)[None, :]
+
+        def attend(x: Array) -> Array:
+            queries = _times(x, score_ref[...]) if kind.scored else x
+            e, scale = _weights(kind, c, multiply_add(c, _times(queries, x.T), start), axis=1)
+            values = _times(x, value_ref[...]) if kind.valued else x
+            return _times(e, values) * scale[:, None]
+
+        def attend_units(x: Array) -> Array:
+            halves = Halves.of(x)
+            e, scale = _weights(kind, c, multiply_add(c, halves.gram(), start), axis=1)
+            return Halves.of(e).times(halves) * scale[:, None]
+
+        # What lies between -1 and 1 is two numbers of half precision, whose products are twice as fast.
+        return attend_units if kind.sphere and not kind.scored and not kind.valued else attend
+
+
+def _weights(kind: _Kind, c: Any, s: Array, axis: int) -> tuple[Array, Array]:
+    """Exponentials of scores relative to a top, and what their sums are to be multiplied by."""
+    if kind.bounded:  # the scores are relative to it already
+        top = jnp.full((s.shape[1 - axis],), c)
+    else:
+        top = jnp.max(s, axis=axis)
+        s = s - jnp.expand_dims(top, axis)
+    e = power_of_two(s)
+    if kind.normalized:
+        return e, 1 / jnp.sum(e, axis=axis)
+    return e, power_of_two(top - c if kind.shifted else top)
+
+
+def _times(a: Array, b: Array) -> Array:
+    """A product of matrices with the digits of float32."""
+    product = functools.partial(jnp.dot, preferred_element_type=jnp.float32)
+    (ah, al), (bh, bl) = _split(a), _split(b)
+    return product(ah, bh) + (product(ah, bl) + product(al, bh))
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    """The leading bits, which a tensor core keeps, and the rest."""
+    bits = jax.lax.bitcast_convert_type(a, jnp.uint32) & jnp.uint32(0xFFFFE000)
+    leading = jax.lax.bitcast_convert_type(bits, jnp.float32)
+    return leading, a - leading

@@ -1,0 +1,39 @@
+"""Two instructions that a GPU has and XLA's compiler for kernels does not choose by itself.
+
+A product and a sum are contracted to one instruction here (nothing else contracts them, and they are most of what a
+sum over pairs does), and a power of two is taken without the three instructions that mend denormal results. Outside a
+GPU, in the interpreter, both are written out.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+LOG2E = 1.4426950408889634
+
+
+def interpreted() -> bool:
+    """Whether kernels are interpreted: right and slow, where there is no GPU."""
+    return jax.default_backend() != "gpu"
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    """`a * b + c`, broadcast, in one instruction."""
+    if interpreted():
+        return a * b + c
+    return _instruction("fma.rn.f32 $0, $1, $2, $3;", jnp.broadcast_arrays(a, b, c))
+
+
+def power_of_two(x: Array) -> Array:
+    """`2**x` in one instruction; results below the smallest normal number are zero."""
+    return jnp.exp2(x) if interpreted() else _instruction("ex2.approx.ftz.f32 $0, $1;", [x])
+
+
+def _instruction(text: str, args: list[Array]) -> Array:
+    from jax.experimental.pallas import triton
+
+    result = jax.ShapeDtypeStruct(args[0].shape, jnp.float32)
+    constraints = ",".join(["=r"] + ["r"] * len(args))
+    return triton.elementwise_inline_asm(
+        text, args=args, constraints=constraints, pack=1, result_shape_dtypes=[result]
+    )[0]
