@@ -53,7 +53,8 @@ class Visitor:
 
     def __init__(self, served: Served, origin: str | None = None):
         origin = f"http://{served.host}" if origin is None else origin
-        opening: Any = connect(f"ws://{served.host}/live", origin=origin, compression=None)  # pyright: ignore
+        # Who has read nothing need not wait for a farewell behind all that.
+        opening: Any = connect(f"ws://{served.host}/live", origin=origin, compression=None, close_timeout=1)  # pyright: ignore
         self.socket: ClientConnection = opening.__enter__()
 
     def __enter__(self) -> "Visitor":

@@ -58,7 +58,10 @@ WEIGHTS = {
 }
 
 OPTIONS = {
-    "solver": ({"solver": "heun"}, r"solver 'heun' is unknown; choose one of tsit5, dopri8, rk4, euler, euler-retract"),
+    "solver": (
+        {"solver": "heun"},
+        r"solver 'heun' is unknown; choose one of tsit5, dopri8, rk4, ifrk4, euler, euler-retract, layers",
+    ),
     "no step": ({"solver": "rk4"}, r"solver 'rk4' needs a positive step; got dt = None"),
     "negative step": ({"solver": "rk4", "dt": -0.1}, r"dt = -0\.1"),
     "infinite step": ({"solver": "euler", "dt": np.inf}, r"dt = inf"),

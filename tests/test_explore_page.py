@@ -45,6 +45,7 @@ def test_opening_it_shows_something_that_moves_and_nothing_leaves_the_machine(wi
     page.moving()
     assert np.abs(np.array(page.tokens()) - before).max() > 1e-4
     page.wait("!!document.querySelector('#chart-energy svg .scatterlayer path')")  # plotly is there, too
+    page.wait("document.getElementById('key-energy').textContent.includes('uniform law')")
     assert page.ask("document.getElementById('look').textContent.length") > 80
     assert all(url.split("://")[1].startswith(served.host + "/") for url in page.requests), page.requests
     assert not page.wrong
@@ -81,6 +82,7 @@ def test_sliders_keys_scenes_and_time(page):
     page.page.keyboard.press("2")
     page.wait(f"{STATE}.scene === attnflow.catalogue.scenes[1].id && attnflow.page.running?.state.d === 2")
     page.moving()
+    assert page.ask("document.getElementById('play').getAttribute('aria-label')") == "Pause"
     page.page.keyboard.press(" ")
     page.wait("!attnflow.page.playing && !attnflow.page.waiting")
     step, shown = page.ask("attnflow.page.step"), page.tokens()
@@ -145,6 +147,10 @@ def test_small_screens(window, served):
     assert page.ask("document.documentElement.dataset.theme") == "light"
     assert "principal axes" in page.ask("document.getElementById('view').textContent")
     assert page.ask("document.getElementById('stage').getBoundingClientRect().height") > 300
+    # The buttons above the tokens are one row, and those of time are in sight.
+    tops = "Array.from(document.querySelectorAll('nav button'), (b) => b.getBoundingClientRect().top)"
+    assert len(set(page.ask(tops))) == 1
+    assert page.ask("document.getElementById('transport').getBoundingClientRect().bottom") < 740
     assert not page.wrong
     page.close()
 

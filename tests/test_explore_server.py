@@ -1,10 +1,12 @@
 """The server of the page: its protocol, its numbers, its manners towards strangers."""
 
+import asyncio
+import gc
 import json
-import subprocess
 import sys
 import urllib.error
 import urllib.request
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,14 +14,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import attnflow as af
 from attnflow import citations, registry
 from attnflow.app import limits
 from attnflow.app.catalogue import catalogue
+from attnflow.app.lanes import Lanes
 from attnflow.app.projection import project
 from attnflow.app.scenes import scenes
+from attnflow.app.server import _Conversation
+from attnflow.app.session import Gone
 from attnflow.app.simulation import Simulation
 from attnflow.app.state import State
 from attnflow.cli import main
@@ -27,13 +33,25 @@ from attnflow.diagnostics import order_parameter
 from attnflow.errors import InputError
 from attnflow.matrices import PRESETS, matrices, programs
 from attnflow.settings import build, complete
-from explorer import Visitor, serve
+from explorer import Visitor, parse, serve
+
+# Programs are compiled for a shape and a model: few of both, shared by the tests, keep this file quick.
+SMALL = {"n": 5, "d": 5, "init": "weyl", "dt": 0.05}
+LONG = {"beta": 9.0, "n": 8, "d": 2, "seed": 2, "weights": "random", "long": True}
+USUAL = {"beta": 5.0, "n": 30, "d": 3, "seed": 7, "dt": 0.05}
 
 
 @pytest.fixture(scope="module")
 def served():
     with serve() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def run():
+    """What the page should show for the state USUAL: 200 steps, all of them."""
+    x0 = af.sphere.uniform(n=30, d=3, key=jax.random.key(7))
+    return af.simulate(af.SelfAttention(beta=5.0), x0, t1=10.0, solver="rk4", dt=0.05, save=201)
 
 
 def request(served, path, *, body=None, **headers):
@@ -127,13 +145,13 @@ def combinations():
         space = model.spaces[0]
         law = "weyl" if space == "sphere" else "gaussian"
         for attention in registry.entries("attention").values():
-            yield {"model": model.name, "attention": attention.name, "space": space, "init": law, "n": 5, "d": 5}
+            yield {**SMALL, "model": model.name, "attention": attention.name, "space": space, "init": law}
 
 
 def test_every_model_with_every_map_can_be_chosen():
     for state in combinations():
         model, x0, _ = build({**State.of(state).settings, "solver": "rk4"})
-        assert model.force(0.0, x0, None).shape == (5, 5)
+        assert jax.eval_shape(model.force, 0.0, x0, None).shape == (5, 5)  # traced; what it computes: the next test
 
 
 @pytest.mark.parametrize(
@@ -185,21 +203,20 @@ def test_later_scenes_arrive_by_themselves(tmp_path, monkeypatch):
 # The numbers
 
 
-def test_states_are_those_of_simulate(served):
-    x0 = af.sphere.uniform(n=30, d=3, key=jax.random.key(7))
-    run = af.simulate(af.SelfAttention(beta=5.0), x0, t1=40 * 0.05, solver="rk4", dt=0.05, save=41)
+def test_states_are_those_of_simulate(served, run):
+    energies, orders = np.asarray(af.energy(run)), np.asarray(order_parameter(run))
     with Visitor(served) as visitor:
-        started = visitor.start(beta=5.0, n=30, d=3, seed=7, dt=0.05)
+        started = visitor.start(**USUAL)
         assert started["dt"] == 0.05 and started["clock"] == "SA" and started["energy"] == "Ehat"
-        assert np.array_equal(visitor.hear("state")["points"], np.asarray(x0, "f4"))
+        assert np.array_equal(visitor.hear("state")["points"], np.asarray(run.xs[0], "f4"))
         seen = {}
         for steps in (1, 7, 32):
             visitor.ask(do="advance", run=1, steps=steps)
             frame = visitor.hear("state")
             seen[frame["step"]] = frame
             assert np.allclose(frame["points"], run.xs[frame["step"]], atol=1e-7)
-            assert frame["energy"] == pytest.approx(float(af.energy(run)[frame["step"]]), rel=1e-6)
-            assert frame["order"] == pytest.approx(float(order_parameter(run)[frame["step"]]), rel=1e-6)
+            assert frame["energy"] == pytest.approx(float(energies[frame["step"]]), rel=1e-6)
+            assert frame["order"] == pytest.approx(float(orders[frame["step"]]), rel=1e-6)
         assert sorted(seen) == [1, 8, 40]
         for step in (8, 40, 0, 23):  # back in time, and forth
             visitor.ask(do="seek", run=1, step=step)
@@ -214,15 +231,13 @@ def test_states_are_those_of_simulate(served):
         assert np.allclose(told["position"], run.xs[23, 4], atol=1e-4)
 
 
-def test_instruments_agree_with_the_library(served):
+def test_instruments_agree_with_the_library(served, run):
     with Visitor(served) as visitor:
-        visitor.start(beta=5.0, n=30, d=3, seed=7, dt=0.05, step=300)
-        assert visitor.hear("series")["rows"][-1][0] == 300
+        visitor.start(**USUAL, step=200)
+        assert visitor.hear("series")["rows"][-1][0] == 200
         frame = visitor.hear("instruments")
-    x0 = af.sphere.uniform(n=30, d=3, key=jax.random.key(7))
-    run = af.simulate(af.SelfAttention(beta=5.0), x0, t1=15.0, solver="rk4", dt=0.05, save=2)
     expected = af.clusters(run, at=-1)
-    assert frame["step"] == 300 and frame["count"] == expected.count
+    assert frame["step"] == 200 and frame["count"] == expected.count
     assert np.array_equal(frame["labels"], expected.labels)
     assert frame["plateau"] == pytest.approx(float(np.sum(expected.masses**2)), rel=1e-6)
     order = np.argsort(expected.labels, kind="stable")
@@ -236,7 +251,7 @@ def test_instruments_agree_with_the_library(served):
 def test_theory_lies_on_the_run(served):
     """Orthonormal tokens: the curve that is drawn over the energy is the energy, to what six digits carry."""
     with Visitor(served) as visitor:
-        started = visitor.start(beta=3.0, n=8, d=8, init="orthonormal", dt=0.02, step=100)
+        started = visitor.start(**{**SMALL, "beta": 3.0, "init": "orthonormal", "dt": 0.02, "step": 100})
         (curve,) = [c for c in started["theory"]["curves"] if c["chart"] == "energy"]
         frame = visitor.hear("state")
         assert np.interp(frame["t"], curve["x"], curve["y"]) == pytest.approx(frame["energy"], rel=1e-3)
@@ -244,16 +259,22 @@ def test_theory_lies_on_the_run(served):
 
 def test_long_times_jump_from_merge_to_merge(served):
     with Visitor(served) as visitor:
-        started = visitor.start(beta=9.0, n=8, d=2, seed=2, long=True)
+        started = visitor.start(**LONG)
         assert started["event"] == "started", started
         merges = started["merges"]
         assert merges and merges[-1] <= started["last"]
+        known = visitor.hear("series")  # the whole run, at once
+        assert [row[0] for row in known["rows"]] == list(range(started["last"] + 1))
+        counts = {step: (count, plateau) for step, _, count, plateau in known["counts"]}
+        assert set(counts) == {0, *merges, started["last"]} and counts[0][0] == 8 and counts[merges[-1]] == (1, 1.0)
+        assert sorted(counts.values(), reverse=True) == [counts[step] for step in sorted(counts)]
         energies = []
         for run_step in (0, *merges):
             visitor.ask(do="seek", run=1, step=run_step)
             while (frame := visitor.hear("state"))["step"] != run_step:
                 pass
             energies.append(frame["energy"])
+            assert known["rows"][run_step][2] == pytest.approx(frame["energy"], rel=1e-6)
         assert energies == sorted(energies) and energies[-1] == pytest.approx(1.0)
 
 
@@ -271,55 +292,35 @@ def test_projection_keeps_what_it_says():
 
 # Leaving with something
 
+TURN = "0 -1 0 0 0; 1 0 0 0 0; 0 0 1 0 0; 0 0 0 1 0; 0 0 0 0 1"
+GAUSSIAN = {"space": "euclidean", "init": "gaussian"}
 TAKEN = [
-    {"attention": "sigmoid", "beta": 2.0, "n": 10, "d": 4, "init": "weyl", "weights": "leader", "step": 12},
-    {"attention": "unnormalized", "shifted": True, "Q": "gaussian", "V": "0 -1 0; 1 0 0; 0 0 1", "n": 12, "step": 9},
-    {"model": "pre-ln", "space": "euclidean", "init": "gaussian", "pairs": "alibi", "slope": 0.2, "n": 9, "step": 20},
-    {
-        "model": "ngpt",
-        "alpha": 0.5,
-        "attention": "multi-head",
-        "heads": 3,
-        "n": 9,
-        "d": 5,
-        "step": 20,
-        "dtype": "float32",
-    },
-    {"beta": 9.0, "n": 6, "d": 2, "weights": "random", "long": True, "step": 7},
-]
+    {**SMALL, "attention": "unnormalized", "shifted": True, "Q": "gaussian", "V": TURN, "dt": None, "step": 9},
+    {**SMALL, **GAUSSIAN, "model": "pre-ln", "attention": "sigmoid", "pairs": "alibi", "slope": 0.2,
+     "weights": "leader", "step": 20},
+    {**SMALL, "model": "ngpt", "alpha": 0.5, "attention": "multi-head", "heads": 3, "dtype": "float32", "step": 20},
+    {**LONG, "step": 7},
+]  # fmt: skip
 
 
 def test_copied_programs_give_the_numbers_of_the_page(served):
-    programs, states = [], []
+    """Here in this process, which has compiled much of it; tests of the page run one in a process of its own."""
     with Visitor(served) as visitor:
-        for run, state in enumerate(TAKEN):
+        for number, state in enumerate(TAKEN):
             status, _, text = request(served, "python", body=state)
             assert status == 200, text
-            programs.append(text.decode())
-            started = visitor.start(run, **{**state, "axes": "1,2,3"})
+            started = visitor.start(number, **{**state, "axes": "1,2,3"})
             assert started["event"] == "started", (state, started)
-            while (frame := visitor.hear("state"))["run"] != run:
+            while (frame := visitor.hear("state"))["run"] != number:
                 pass
-            states.append(frame["points"])
-    code = "\n".join(
-        [
-            "import json, sys",
-            "for text in json.load(sys.stdin):",
-            "    scope = {}",
-            "    exec(text.replace('print(x)', ''), scope)",
-            "    print(json.dumps(scope['x'].tolist()))",
-        ]
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(programs), capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    for state, shown, line in zip(TAKEN, states, done.stdout.splitlines(), strict=True):
-        assert np.allclose(np.array(json.loads(line))[:, : shown.shape[1]], shown, rtol=1e-5, atol=2e-6), state
+            scope: dict[str, Any] = {}
+            exec(text.decode().replace("print(x)", ""), scope)
+            shown = frame["points"]
+            assert np.allclose(np.asarray(scope["x"])[:, : shown.shape[1]], shown, rtol=1e-5, atol=2e-6), state
 
 
 def test_netcdf_holds_the_run(served, tmp_path):
-    state = {"beta": 4.0, "n": 12, "d": 3, "step": 30, "dt": 0.05}
+    state = {**USUAL, "step": 200}
     status, headers, content = request(served, "run.nc", body=state)
     assert status == 200 and "run.nc" in headers["content-disposition"]
     (tmp_path / "run.nc").write_bytes(content)
@@ -327,7 +328,7 @@ def test_netcdf_holds_the_run(served, tmp_path):
     with Visitor(served) as visitor:
         visitor.start(**state)
         assert np.allclose(run.xs[-1], visitor.hear("state")["points"], atol=1e-6)
-    assert run.xs.shape == (31, 12, 3) and "beta=4.0" in run.provenance["page"]
+    assert run.xs.shape == (201, 30, 3) and "beta=5.0" in run.provenance["page"]
     status, _, text = request(served, "run.nc", body={"n": 4000, "step": 10**6})
     assert status == 400 and b"take too long" in text
 
@@ -387,7 +388,7 @@ REQUESTS = st.fixed_dictionaries(
 @pytest.fixture(scope="module")
 def patient(served):
     with Visitor(served) as visitor:
-        visitor.start(n=4, d=2, beta=2.0)
+        visitor.start(**SMALL)
         yield visitor
 
 
@@ -411,15 +412,15 @@ def test_messages_that_are_too_long(served):
         assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
     assert request(served, "python", body=b" " * (limits.MAX_MESSAGE + 1))[0] == 400
     with Visitor(served) as visitor:
-        assert visitor.start(n=4)["event"] == "started"
+        assert visitor.start(**SMALL)["event"] == "started"
 
 
 def test_a_visitor_who_takes_nothing_stops_nobody(served):
     with Visitor(served) as greedy, Visitor(served) as other:
-        greedy.start(n=1500, d=3, beta=3.0)
+        greedy.start(n=600, d=3, dt=0.05)
         for _ in range(60):
-            greedy.ask(do="advance", run=1, steps=8)  # and reads nothing
-        other.start(n=6, d=2, beta=2.0)
+            greedy.ask(do="advance", run=1, steps=2)  # and reads nothing
+        other.start(**SMALL)
         seen = {other.hear("state", timeout=20)["step"]}
         for _ in range(10):
             other.ask(do="advance", run=1, steps=1)
@@ -429,11 +430,41 @@ def test_a_visitor_who_takes_nothing_stops_nobody(served):
 
 def test_a_new_start_ends_a_long_way(served):
     with Visitor(served) as visitor:
-        visitor.ask(do="start", run=1, state={"n": 500, "step": 20_000})
+        visitor.ask(do="start", run=1, state={**USUAL, "step": limits.MAX_STEPS})
         visitor.hear("started")
-        visitor.ask(do="start", run=2, state={"n": 5})
+        visitor.ask(do="start", run=2, state=SMALL)
         while (answer := visitor.hear("started", "state"))["run"] != 2:
-            assert answer.get("step", 0) < 20_000, "the long way was gone to its end"
+            assert answer.get("step", 0) < limits.MAX_STEPS, "the long way was gone to its end"
+
+
+def test_who_leaves_while_instruments_are_made_leaves_in_silence():
+    """Nobody awaits the task that makes them: what it raises would be told on standard error, long after."""
+    told: list[dict] = []
+
+    async def visit():
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        gone, lanes = asyncio.Event(), Lanes()
+
+        async def receive():
+            return {"type": "websocket.connect"}
+
+        async def send(message):
+            if message.get("bytes") and parse(message["bytes"])["event"] == "instruments":
+                gone.set()
+                raise OSError  # the way servers say it
+
+        socket = WebSocket({"type": "websocket", "path": "/live", "headers": []}, receive, send)
+        await socket.accept()
+        conversation = _Conversation(socket, lanes)
+        await conversation.session.answer({"do": "start", "run": 1, "state": SMALL})
+        await asyncio.wait_for(gone.wait(), 60)
+        with pytest.raises(Gone):
+            await conversation.send("anything")
+        lanes.close()
+
+    asyncio.run(visit())
+    gc.collect()  # an exception that nobody has asked for is told when its task is thrown away
+    assert told == []
 
 
 def test_too_many_visitors_are_told(served, monkeypatch):

@@ -9,10 +9,13 @@ demand; other distributions add theirs through an entry point whose group is the
 Property tests select entries by their symmetries; command-line flags and documentation are generated from `Param`.
 """
 
+import functools
 import importlib
 import importlib.metadata
 import math
+import os
 import pkgutil
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -110,7 +113,7 @@ def entries(kind: Kind) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in _walk(room):
         found.update(_named(vars(module).values(), kind))
-    for point in importlib.metadata.entry_points(group=room):
+    for point in _plugins(room, _installed()):
         try:
             loaded = point.load()
         except Exception as error:  # a broken plugin must not take the library down
@@ -126,6 +129,17 @@ def get(kind: Kind, name: str) -> Any:
     if name not in found:
         raise InputError(f"{kind} {name!r} is unknown; there are: {', '.join(found)}.")
     return found[name]
+
+
+@functools.lru_cache(64)
+def _plugins(room: str, installed: object) -> tuple[importlib.metadata.EntryPoint, ...]:
+    # It reads the metadata of everything installed, 5 ms, and a state of the page asks ten times: once is enough.
+    return tuple(importlib.metadata.entry_points(group=room))
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """The search path and when each folder changed: another tuple when something has been installed."""
+    return tuple((str(p), os.stat(p).st_mtime_ns if os.path.isdir(p) else 0) for p in sys.path)
 
 
 def _walk(package: str):

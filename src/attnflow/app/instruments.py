@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -57,13 +58,26 @@ def _quick(model: Any, x: Array, w: Array | None, wave: Array, scale: str | None
     return energy, jnp.linalg.norm(mass @ x), amplitude
 
 
-def slow(model: AbstractModel, x: Array, w: Array | None, t: float) -> Slow:
-    """Clusters, the plateau of the energy that their masses give, the law of inner products, who attends to whom."""
+def series(model: AbstractModel, xs: Array, w: Array | None, scale: str | None, wave: int) -> np.ndarray:
+    """`quick` of every row of `xs (T, n, d)`, as `(T, 3)`."""
+    return np.asarray(programs.call(_series, model, xs, w, jnp.asarray(wave, xs.dtype), scale))
+
+
+def _series(model: Any, xs: Array, w: Array | None, wave: Array, scale: str | None) -> Array:
+    return jax.lax.map(lambda x: jnp.stack(_quick(model, x, w, wave, scale)), xs)
+
+
+def slow(model: AbstractModel, x: Array, w: Array | None, t: float, masses: np.ndarray | None = None) -> Slow:
+    """Clusters, the plateau of the energy that their masses give, the law of inner products, who attends to whom.
+
+    `masses` are those of the clusters where the run itself knows which have merged; the colours are of those that can
+    be told apart.
+    """
     x = model.space.nearest(x)
     found = clusters(x, eps=linking_distance(model, x), space=model.space, weights=w)
-    labels = np.maximum(found.labels, 0)
+    labels, masses = np.maximum(found.labels, 0), found.masses if masses is None else masses
     image = attention_image(model, x, w, t, labels)
-    return Slow(labels, int(found.count), float(np.sum(found.masses**2)), histogram(x), image)
+    return Slow(labels, len(masses), float(np.sum(masses**2)), histogram(x), image)
 
 
 def linking_distance(model: AbstractModel, x: Array) -> float | None:

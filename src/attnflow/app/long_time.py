@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..flows.long_time import long_time
+from . import instruments
 from .simulation import Simulation
 from .state import State
 
@@ -56,6 +57,22 @@ class LongTime(Simulation):
     def _go(self, step: int) -> None:
         self.step = max(0, min(step, self.last))
         self.x = jnp.asarray(self._rows[self.step])
+
+    def merged(self, step: int) -> np.ndarray:
+        mass = self.masses if self.masses is not None else np.full(self.x.shape[0], 1 / self.x.shape[0])
+        found = np.bincount(np.asarray(self.run.labels)[step], mass)  # a label is the least index in its cluster
+        return found[found > 0]
+
+    def series(self) -> dict[str, Any]:
+        """Energy, order parameter and wave of every row; clusters and their plateau where they change."""
+        quick = instruments.series(self.model, jnp.asarray(self._rows), self.w, self.scale, self.wave)
+        rows = [
+            [k, t, *(None if v != v else v for v in q)]
+            for k, (t, q) in enumerate(zip(self._log_t, quick.tolist(), strict=True))
+        ]
+        masses = {k: self.merged(k) for k in (0, *self.merges, self.last)}
+        counts = [[k, float(self._log_t[k]), len(m), float(np.sum(m**2))] for k, m in masses.items()]
+        return {"rows": rows, "counts": counts}
 
     def facts(self) -> dict[str, Any]:
         return {"last": self.last, "merges": self.merges}

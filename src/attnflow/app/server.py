@@ -22,7 +22,7 @@ from .guard import Guard
 from .lanes import Lanes
 from .long_time import LongTime
 from .python_code import program
-from .session import Session
+from .session import Gone, Session, prepared
 from .simulation import Simulation
 from .state import State
 
@@ -48,12 +48,12 @@ def make_app(*, remote: bool = False) -> Any:
 
 
 def warm_up() -> None:
-    """Compile what the first scene needs, so that its tokens move as soon as the page is there."""
+    """Do once what the first visitor asks for, so that the tokens move as soon as the page is there."""
     from .scenes import scenes
 
+    catalogue()
     simulation = Simulation(State.of({**scenes()[0].state}))
-    simulation.advance(1)
-    simulation.frame(0)
+    prepared(simulation)
     simulation.instruments(0, simulation.snapshot())
 
 
@@ -136,20 +136,23 @@ class _Conversation:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-        except (WebSocketDisconnect, RuntimeError, TimeoutError):
-            pass  # the visitor has gone, or takes nothing any more
+        except (Gone, WebSocketDisconnect, RuntimeError):
+            pass
         finally:
             for task in tasks:
                 task.cancel()
-            self.session.close()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self.session.close()  # after them: an answer that was nearly given may still have begun to measure
             with contextlib.suppress(Exception):
                 await self.socket.close()
 
     async def send(self, message: str | bytes) -> None:
         async with self.turn:
             send = self.socket.send_text(message) if isinstance(message, str) else self.socket.send_bytes(message)
-            await asyncio.wait_for(send, limits.SEND_SECONDS)
+            try:
+                await asyncio.wait_for(send, limits.SEND_SECONDS)
+            except (WebSocketDisconnect, RuntimeError, TimeoutError) as error:
+                raise Gone from error
 
     async def _read(self) -> None:
         allowance, last = limits.MAX_MESSAGES_PER_SECOND, time.monotonic()

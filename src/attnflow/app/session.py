@@ -13,6 +13,7 @@ The page asks for the next state when it has got the last: that is all the back-
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import time
@@ -31,6 +32,10 @@ Send = Callable[[str | bytes], Awaitable[None]]
 CLUMP = 1e9  # pair interactions in one piece of work
 
 
+class Gone(Exception):
+    """The visitor has left, or takes nothing any more: whatever sends may raise it, and what was to be sent is lost."""
+
+
 class Session:
     """Answers the requests of one visitor in their order; a new start ends what is under way."""
 
@@ -38,18 +43,18 @@ class Session:
         self._send, self._lanes = send, lanes
         self._simulation: Simulation | None = None
         self._run = 0
-        self._newest = 0  # counts starts that have been asked for
+        self._asked = self._begun = 0  # starts that have been asked for, and those that have had their turn
         self._seconds = 0.0  # that a step took
         self._measured: asyncio.Task | None = None
         self._measuring = 0  # the run whose states are measured
 
     def heard(self, request: Any) -> None:
         """Told of a request when it arrives, before its turn."""
-        if isinstance(request, dict) and request.get("do") == "start":
-            self._newest += 1
+        self._asked += _is_start(request)
 
     async def answer(self, request: Any) -> None:
         """Do what is asked, or say in a sentence why not."""
+        self._begun += _is_start(request)
         try:
             await self._answer(request)
         except AttnflowError as error:
@@ -85,9 +90,8 @@ class Session:
         await self.tell("busy", what="preparing")
         simulation = await self._lanes.slow(LongTime if state.view["long"] else Simulation, state)
         await self.tell("busy", what="compiling")
-        first = await self._lanes.slow(_first, simulation, run)
-        theory = await self._lanes.slow(overlays, state, simulation.model, simulation.wave, first.wave)
-        self._simulation, self._seconds = simulation, first.seconds
+        seconds, theory = await self._lanes.slow(prepared, simulation)
+        self._simulation, self._seconds = simulation, seconds
         await self.tell(
             "started",
             state=state.as_json(),
@@ -98,6 +102,8 @@ class Session:
             theory=theory,
             **simulation.facts(),
         )
+        if known := await self._lanes.slow(simulation.series):
+            await self.tell("series", **known)
         if state.step:
             await self._travel(simulation, state.step)
         await self._show(simulation)
@@ -128,7 +134,6 @@ class Session:
 
     async def _travel(self, simulation: Simulation, step: int) -> None:
         """To a step, backwards from what is kept, forwards in pieces that let others have their turn."""
-        newest = self._newest
         simulation.near(step)
         todo = step - simulation.step
         if todo * simulation.state.pairs > limits.MAX_PAIRS:
@@ -139,7 +144,7 @@ class Session:
         series: list[list[float | None]] = []
         piece = max(1, min(-(-todo // 100), int(CLUMP / simulation.state.pairs)))
         while simulation.step < step:
-            if self._newest != newest:
+            if self._asked > self._begun:  # another start waits, perhaps since before this way was begun
                 return
             await self._compute(simulation, min(piece, step - simulation.step))
             found = await self._lanes.quick(
@@ -163,6 +168,10 @@ class Session:
 
     async def _measure(self, simulation: Simulation, run: int) -> None:
         """Instruments of what is shown, beside the states that come after it, until nothing new is shown."""
+        with contextlib.suppress(Gone):  # nobody waits for this task: that the visitor has left is told elsewhere
+            await self._keep_measuring(simulation, run)
+
+    async def _keep_measuring(self, simulation: Simulation, run: int) -> None:
         step = None
         while run == self._run and simulation.step != step:
             start = time.perf_counter()
@@ -180,15 +189,9 @@ class Session:
             await asyncio.sleep(min(1.0, max(0.12, 9 * took if took > 0.05 else 0)))
 
 
-@dataclasses.dataclass
-class _First:
-    wave: float
-    seconds: float
-
-
-def _first(simulation: Simulation, run: int) -> _First:
-    """Compile what states need, and see how long a step takes."""
-    simulation.frame(run)
+def prepared(simulation: Simulation) -> tuple[float, dict[str, Any]]:
+    """Compile what states need; the seconds that a step then takes, and what the theory says about the run."""
+    simulation.frame(0)
     simulation.advance(1)
     simulation.near(0)
     start = time.perf_counter()
@@ -196,7 +199,11 @@ def _first(simulation: Simulation, run: int) -> _First:
     seconds = time.perf_counter() - start
     simulation.near(0)
     found = instruments.quick(simulation.model, simulation.x, simulation.w, simulation.scale, simulation.wave)
-    return _First(found.wave, seconds)
+    return seconds, overlays(simulation.state, simulation.model, simulation.wave, found.wave)
+
+
+def _is_start(request: Any) -> bool:
+    return isinstance(request, dict) and request.get("do") == "start"
 
 
 def _whole(request: dict[str, Any], name: str, low: int, high: int) -> int:

@@ -9,9 +9,11 @@ from ..errors import SolveError
 from ..models import field
 from ..reductions import fastest_mode
 from ..settings import build
+from ..spaces import Sphere
 from . import frames, instruments, limits, programs
 from .projection import project
 from .state import State, axes
+from .theory import exact
 
 ENERGY_PAIRS = 4e6
 
@@ -68,14 +70,18 @@ class Simulation:
 
     def _wave(self) -> int:
         """The wave that grows first out of uniform tokens on the circle; 1 elsewhere."""
-        beta = getattr(getattr(self.model, "attention", None), "beta", None)
-        if self.x.shape[1] != 2 or beta is None or np.ndim(beta) != 0 or not float(beta) <= 1e5:
+        on_circle = self.x.shape[1] == 2 and isinstance(self.model.space, Sphere)
+        if not on_circle or not exact(self.model) or not float(self.model.attention.beta) <= 1e5:
             return 1
-        return int(fastest_mode(float(beta), d=2))
+        return int(fastest_mode(float(self.model.attention.beta), d=2))
 
     def facts(self) -> dict[str, Any]:
         """What the page should know besides the state: where the run ends, and rows worth a jump."""
         return {"last": limits.MAX_STEPS, "merges": []}
+
+    def series(self) -> dict[str, Any] | None:
+        """What charts may show of the whole run at its start, where all of it is known: see `LongTime`."""
+        return None
 
     # What is sent
 
@@ -87,13 +93,17 @@ class Simulation:
         points, seen = project(shown, self.masses, axes(self.state.view["axes"], shown.shape[1]))
         return frames.state(run, self.step, self.t, points, found.energy, found.order, seen, found.wave)
 
+    def merged(self, step: int) -> np.ndarray | None:
+        """The masses of the clusters, where the run itself knows which have merged: see `LongTime`."""
+        return None
+
     def snapshot(self) -> tuple[int, float, Any]:
         return self.step, self.t, self.x
 
     def instruments(self, run: int, snapshot: tuple[int, float, Any]) -> bytes:
         step, t, x = snapshot  # what was shown: the run may have gone on
         q = instruments.quick(self.model, x, self.w, self.scale, self.wave)
-        s = instruments.slow(self.model, x, self.w, t)
+        s = instruments.slow(self.model, x, self.w, t, self.merged(step))
         return frames.instruments(
             run, step, t, s.labels, s.histogram, s.attention,
             count=s.clusters, energy=q.energy, order=q.order, plateau=s.plateau,

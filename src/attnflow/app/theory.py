@@ -36,7 +36,7 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
     n, d, law = s["n"], s["d"], s["init"]
     if law == "uniform" and d >= 2:
         found["curves"].append(_uniform_products(d))
-    if not _exact(model) or n < 2 or s["weights"] != "equal":
+    if not exact(model) or n < 2 or s["weights"] != "equal":
         return found
     beta, kind = float(model.attention.beta), model.clock
     if law == "uniform" and d >= 2:
@@ -46,15 +46,16 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
         name = "equiangular (exact)" if law == "orthonormal" else "equiangular (d → ∞)"
         found["curves"] += _equiangular(name, n, beta, kind)
     if law == "uniform" and d == 2 and beta <= 1e5:
-        found["levels"].append({"chart": "clusters", "name": "fastest wave k", "y": int(fastest_mode(beta, d=2))})
+        fastest = int(fastest_mode(beta, d=2))
+        found["levels"].append({"chart": "clusters", "name": f"fastest wave, k = {fastest}", "y": fastest})
         rate = float(growth_rate(wave, beta=beta, d=2, kind=kind))
         if 0 < first_amplitude < 0.5 and 0 < rate < 1e6:
             t = np.linspace(0, np.log(0.8 / first_amplitude) / rate, 40)
-            found["curves"].append(_curve("order", f"e^λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
+            found["curves"].append(_curve("order", f"exp λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
     return found
 
 
-def _exact(model: Any) -> bool:
+def exact(model: Any) -> bool:
     """Whether the reduced equations are about this model: identity matrices, everybody sees all."""
     attention = getattr(model, "attention", None)
     if not isinstance(model, SelfAttention) or attention is None or model.clock not in CLOCKS:

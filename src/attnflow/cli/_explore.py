@@ -1,5 +1,6 @@
 """`attnflow explore`."""
 
+import os
 import socket
 import sys
 from typing import Annotated, Any
@@ -24,6 +25,10 @@ def explore(
     Example: [bold]attnflow explore[/bold]
     """
     uvicorn = _extras()
+    if "numpy" not in sys.modules:
+        # Principal axes many times a second: where others compute, too, threads that wait for one another by spinning
+        # make that a hundred times slower. It is read when NumPy is loaded.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ..app.guard import is_this_machine
     from ..app.server import make_app, warm_up
 

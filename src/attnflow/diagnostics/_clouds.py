@@ -11,6 +11,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
 from ..flows import Run
+from ..models.frames import writable
 from ..spaces import check_weights
 
 Tokens = Run | ArrayLike
@@ -27,6 +28,14 @@ class Clouds(NamedTuple):
     w: Float[Array, " n"] | None
     ts: Float[Array, "*batch"] | None = None
     run: Run | None = None
+
+    def grown(self) -> Float[Array, "*batch n d"]:
+        """The tokens with the growth that a long run in R^d stores apart, as far as products of them can be written."""
+        if self.run is None or self.ts is None or "log_scale" not in self.run.info:
+            return self.xs
+        log_scale = writable(self.run.info["log_scale"][1], self.xs.dtype)
+        index = jnp.searchsorted(self.run.ts, self.ts)
+        return self.xs * jnp.exp(log_scale[index])[..., None, None]
 
 
 def clouds(tokens: Tokens, at: int | None = None, weights: ArrayLike | None = None) -> Clouds:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
 from ..flows import Run
@@ -29,7 +29,7 @@ def attention_matrix(run: Run, at: int | None = None, *, head: int | None = None
     found = clouds(run, at)
     n = found.xs.shape[-2]
     in_memory(found.xs.size // found.xs.shape[-1] * n, f"attention matrices {(*found.xs.shape[:-1], n)}")
-    return along(_matrix, (found.xs, found.ts), found.w, attention)
+    return along(_matrix, (found.grown(), found.ts), found.w, attention)
 
 
 class Leaders(NamedTuple):
@@ -54,13 +54,25 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Run, at: int | None = None, *, head: int | None = None) -> Leaders:
+def leaders(run: Run | ArrayLike, at: int | None = None, *, head: int | None = None) -> Leaders:
     """Attention received by every token, and who is heard best by whom; in memory linear in the number of tokens.
 
-    **Arguments:** as for `attention_matrix`.
+    **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
+    if not isinstance(run, Run):
+        return _of_matrix(run, at, head)
     found = clouds(run, at)
-    return Leaders(*along(_heard, (found.xs, found.ts), found.w, _attention(run, head)))
+    return Leaders(*along(_heard, (found.grown(), found.ts), found.w, _attention(run, head)))
+
+
+def _of_matrix(matrix: ArrayLike, at: int | None, head: int | None) -> Leaders:
+    A = clouds(matrix, at).xs
+    if A.shape[-1] != A.shape[-2] or head is not None:
+        told = f"head = {head} belongs to a run" if head is not None else f"attention has shape {A.shape}"
+        raise InputError(f"{told}; give a run, or attention matrices (..., n, n).")
+    best = jnp.argmax(A, axis=-1)
+    followers = jnp.sum(jax.nn.one_hot(best, A.shape[-1], dtype=best.dtype), axis=-2)
+    return Leaders(jnp.mean(A, axis=-2), best, followers)
 
 
 def _attention(run: Run, head: int | None) -> tuple[Any, AbstractPairs]:

@@ -5,6 +5,7 @@ from ._storage import load as load
 from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
 from .long_time import long_time as long_time
+from .rescaling import rescaled as rescaled
 from .run import Run as Run
 from .simulate import simulate as simulate
 from .statistics import AbstractStatistic as AbstractStatistic

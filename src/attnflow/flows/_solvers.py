@@ -2,7 +2,9 @@ r"""The solvers of `simulate`, by name.
 
 Adaptive solvers and `rk4`, `euler` integrate the field, that is the force projected on the space. `euler-retract` is
 the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
-visibly from the flow at their step size.
+visibly from the flow at their step size. `layers` is the same step taken for itself, a residual layer with $h$ the
+weight of its branch: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is between two layers. `ifrk4` solves
+the linear part of the model exactly.
 """
 
 from collections.abc import Callable
@@ -14,7 +16,9 @@ from diffrax import LocalLinearInterpolation, ThirdOrderHermitePolynomialInterpo
 from jaxtyping import Array
 
 from ..errors import InputError
+from ..models import AbstractModel
 from ..spaces import AbstractSpace
+from ._integrating_factor import IntegratingFactor
 
 _RK4 = diffrax.ButcherTableau(
     c=np.array([0.5, 0.5, 1.0]),
@@ -55,20 +59,32 @@ class EulerRetract(diffrax.AbstractSolver):
         return terms.vf(t0, y0, args)
 
 
-class Scheme(NamedTuple):
-    """How to make a solver on a space, whether it chooses its own steps, and whether it steps with the bare force."""
+def _euler_retract(model: AbstractModel) -> EulerRetract:
+    return EulerRetract(model.space)
 
-    make: Callable[[AbstractSpace], diffrax.AbstractSolver]
+
+class Scheme(NamedTuple):
+    """How to make a solver for a model, whether it chooses its own steps, and whether it steps with the bare force.
+
+    `continuous`: whether it follows the flow, as far as its step allows, so that growth may be taken out of the tokens.
+    `exact_times`: whether its steps end at the saved times.
+    """
+
+    make: Callable[[AbstractModel], diffrax.AbstractSolver]
     adaptive: bool
     steps_with_force: bool = False
+    continuous: bool = True
+    exact_times: bool = False
 
 
 SCHEMES: dict[str, Scheme] = {
-    "tsit5": Scheme(lambda space: diffrax.Tsit5(), adaptive=True),
-    "dopri8": Scheme(lambda space: diffrax.Dopri8(), adaptive=True),
-    "rk4": Scheme(lambda space: RK4(), adaptive=False),
-    "euler": Scheme(lambda space: diffrax.Euler(), adaptive=False),
-    "euler-retract": Scheme(EulerRetract, adaptive=False, steps_with_force=True),
+    "tsit5": Scheme(lambda model: diffrax.Tsit5(), adaptive=True),
+    "dopri8": Scheme(lambda model: diffrax.Dopri8(), adaptive=True),
+    "rk4": Scheme(lambda model: RK4(), adaptive=False),
+    "ifrk4": Scheme(IntegratingFactor, adaptive=False, exact_times=True),
+    "euler": Scheme(lambda model: diffrax.Euler(), adaptive=False, continuous=False),
+    "euler-retract": Scheme(_euler_retract, adaptive=False, steps_with_force=True, continuous=False),
+    "layers": Scheme(_euler_retract, adaptive=False, steps_with_force=True, continuous=False),
 }
 
 

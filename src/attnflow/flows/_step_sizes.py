@@ -78,12 +78,16 @@ class UntilRoundOff(diffrax.AbstractAdaptiveStepSizeController):
         return keep, t0, t1, jumped, state, diffrax.RESULTS.where(stalled, diffrax.RESULTS.dt_min_reached, result)
 
 
-def step_sizes(numbers: dict[str, Array], jumps: Array | None) -> tuple[Any, Array | None]:
-    """The step size controller and its first step, from `dt`, or `rtol` and `atol`; jump times are stopped at."""
+def step_sizes(numbers: dict[str, Array], jumps: Array | None, stops: Array | None = None) -> tuple[Any, Array | None]:
+    """The step size controller and its first step, from `dt`, or `rtol` and `atol`.
+
+    Steps end at the times `stops`, and around the `jumps`.
+    """
     if "dt" in numbers:
         controller, dt0 = FixedSteps(), numbers["dt"]
     else:
         controller, dt0 = UntilRoundOff(diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"])), None
-    if jumps is None:
+    if jumps is None and stops is None:
         return controller, dt0
-    return diffrax.ClipStepSizeController(controller, jump_ts=jumps.astype(numbers["t0"].dtype)), dt0
+    jumps = None if jumps is None else jumps.astype(numbers["t0"].dtype)
+    return diffrax.ClipStepSizeController(controller, step_ts=stops, jump_ts=jumps), dt0

@@ -99,7 +99,7 @@ def warm_started(
     scheme: Scheme, model: Any, w: Float[Array, " n"] | None, kernel: str, t0: Any, x0: Array
 ) -> diffrax.AbstractSolver:
     """The solver of a scheme, with warm starts if the model has any."""
-    solver = scheme.make(model.space)
+    solver = scheme.make(model)
     if not hasattr(model, "warm"):
         return solver
 

@@ -23,7 +23,7 @@ class Run:
       its natural logarithm.
     - `xs (T, n, d)`: tokens as rows; `weights (n,)` or `None` (equal), which never change.
     - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
-    - `info`: named arrays `{name: (dims, array)}`.
+    - `info`: named arrays `{name: (dims, array)}`; with `log_scale (T,)` among them the tokens are $e^s$ times `xs`.
     - `result`: how it ended; `stats`: steps, and compile and run seconds.
     - `model`, `provenance`: what was run, and by what.
     """
@@ -62,6 +62,10 @@ class Run:
         self.check_single()
         if self.model is None:
             raise InputError("this run carries no model to go on with; pass its last state to simulate yourself.")
+        if "log_scale" in self.info:
+            raise InputError("the growth of these tokens is stored apart (log_scale); simulate again, with a later t1.")
+        if "rescaled" in self.provenance:
+            raise InputError("these are rescaled tokens; restart the run they came from, and rescale what comes out.")
         before = self.provenance["options"]
         kept = {k: before[k] for k in ("solver", "dt", "rtol", "atol", "max_steps") if before.get(k) is not None}
         if "solver" in options:  # another solver brings its own step or tolerances

@@ -15,6 +15,7 @@ from ..errors import InputError, SolveError
 from ..models import AbstractModel, field, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._compiled import everywhere, on_one_device, timed_call, traced
+from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel
 from ._outcome import Outcome
 from ._progress import ProgressBar, progress_bar
@@ -67,7 +68,8 @@ def simulate(
       the end alone). Or `ts`, the increasing times to keep; the last one is then the final time unless `t1` is given.
     - `weights`: `(n,)`, summing to one; `None` means equal.
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
-      float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`).
+      float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`); `ifrk4`, which solves the linear part of a model in
+      $\mathbb R^d$ exactly (fixed steps `dt` that end at the times kept); `layers`, residual layers of weight `dt`.
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models.
@@ -75,7 +77,9 @@ def simulate(
       the last time reached are NaN.
     - `progress`: a bar on standard error.
 
-    **Returns:** a `Run`. Works under `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
+    **Returns:** a `Run`. Where tokens of $\mathbb R^d$ would grow too large to be squared, the run holds
+    $e^{-\lambda_1(t - t_0)}x$ and says so in `run.info["log_scale"]` (docs/theory/euclidean.md). Works under
+    `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
@@ -83,18 +87,25 @@ def simulate(
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)
     scheme = get_scheme(solver)
+    every = ts is None and save is None
     start, end, ts = _times(t0, t1, ts, save)
     if str(x0.dtype) not in TOLERANCES:
         raise InputError(f"tokens have dtype {x0.dtype}; integrate in float32 or float64.")
     if max_steps < 1:
         raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
     options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
+    if solver == "layers":
+        end, ts = _at_layers(start, end, ts, every, dt)
+    if solver == "ifrk4":
+        check_step(model, x0.shape[1], dt)
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
     chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, direct=mesh is not None)
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
-    inputs = (model, x0, w, numbers, key)
+    frame = growth_removed(model, x0, start, end) if scheme.continuous else None
+    moving = model if frame is None else frame
+    inputs = (moving, x0, w, numbers, key)
     if mesh is not None:
-        inputs = (model, *_shard(x0, w, mesh), numbers, key)
+        inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     elif (kernel, chosen) == ("auto", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
         chosen, inputs = "sharded", everywhere(inputs)
     plan = _Plan(solver, chosen, max_steps, progress)
@@ -113,7 +124,8 @@ def simulate(
         code=code,
         stats=stats,
         model=model,
-        clock=model.clock,
+        clock="layers" if solver == "layers" else model.clock,
+        info={} if frame is None else {"log_scale": (("time",), frame.rate * (numbers["ts"] - frame.start))},
         provenance=provenance(
             t0=start, t1=end, solver=solver, max_steps=max_steps, kernel=plan.kernel, dtype=str(x0.dtype), **options
         ),
@@ -152,7 +164,8 @@ def _solve(
         return velocity(t, x, w, key=key, kernel=plan.kernel)
 
     t0, t1 = numbers["t0"], numbers["t1"]
-    controller, dt0 = step_sizes(numbers, jump_times(model))
+    stops = numbers["ts"] if scheme.exact_times else None
+    controller, dt0 = step_sizes(numbers, jump_times(model), stops)
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         warm_started(scheme, model, w, plan.kernel, t0, x0),
@@ -212,6 +225,19 @@ def _times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
     return float(t0), float(t1), ts
 
 
+def _at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any]:
+    """The last layer's time, and the times of those to keep: of `every` one, or `ts`. Nothing is between two layers."""
+    if not is_concrete(t0, t1, ts, dt):
+        return t1, ts
+    last = round((t1 - t0) / dt)
+    asked = np.append(t0 + dt * np.arange(last + 1) if every else ts, t1)
+    layers = np.round((asked - t0) / dt)
+    off = np.abs(t0 + dt * layers - asked) > 1e-6 * dt
+    if off.any():
+        raise InputError(f"t = {asked[off][0]:g} lies between two layers of dt = {dt:g}; take multiples of dt.")
+    return float(t0 + dt * last), t0 + dt * layers[:-1]
+
+
 def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
     return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
 
@@ -222,7 +248,7 @@ def _options(
     """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
     if adaptive:
         if dt is not None:
-            raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, euler, euler-retract.")
+            raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, ifrk4, euler, layers.")
         rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES[dtype], strict=True))
         for name, value in (("rtol", rtol), ("atol", atol)):
             if is_concrete(value) and not 0 < value < 1:

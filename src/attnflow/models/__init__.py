@@ -3,6 +3,8 @@
 from ._model import AbstractModel as AbstractModel
 from ._model import field as field
 from .flow import Flow as Flow
+from .frames import MovingFrame as MovingFrame
+from .frames import Rescaled as Rescaled
 from .normalization import NormalizedAttention as NormalizedAttention
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise

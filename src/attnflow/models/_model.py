@@ -30,6 +30,13 @@ class AbstractModel(eqx.Module):
         kernel: str = "auto",
     ) -> Float[Array, "n d"]: ...
 
+    def linear_part(self, d: int) -> Float[Array, "d d"] | None:
+        r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
+
+        `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` ask for it.
+        """
+        return None
+
 
 def field(
     model: AbstractModel,

@@ -2,13 +2,14 @@ r"""Tokens that move by attention to one another: the basic model of the theory.
 
 from typing import Any
 
+import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..attention import AbstractAttention, Softmax
+from ..attention import L2, AbstractAttention, Hardmax, Softmax
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Full
+from ..pairsums import AbstractPairs, Causal, Full
 from ..registry import Entry
-from ..spaces import AbstractSpace, Sphere
+from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel
 from .schedules import at_time, depends_on_time
 
@@ -70,6 +71,16 @@ class SelfAttention(AbstractModel):
         attention: Any = at_time(self.attention, t)
         return attention.warm(self.space.nearest(x), w, state, pairs=self.pairs, kernel=kernel)
 
+    def linear_part(self, d: int) -> Float[Array, "d d"] | None:
+        r"""$V$, where the force is $\sum_j P_{ij}Vx_j$ in $\mathbb R^d$ with rows of $P$ that sum to one, for ever."""
+        attention = self.attention
+        if not isinstance(self.space, Euclidean) or depends_on_time(attention):
+            return None
+        if not isinstance(attention, Softmax | Hardmax | L2) or not _nobody_is_blind(self.pairs):
+            return None
+        V: Any = attention.V
+        return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
+
     def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
         """The scale of this model's declared energy; a model without one is refused in a sentence."""
         choose = getattr(self.attention, "energy_scale", None)
@@ -80,6 +91,13 @@ class SelfAttention(AbstractModel):
         if depends_on_time(self.attention):
             raise InputError("this model has no energy: its parameters change with time.")
         return choose(scale, x, on_sphere=isinstance(self.space, Sphere))
+
+
+def _nobody_is_blind(pairs: AbstractPairs) -> bool:
+    """Whether every token sees itself, so that no row of attention is empty."""
+    return (isinstance(pairs, Full) and pairs.skip is None) or (
+        isinstance(pairs, Causal) and not pairs.strict and pairs.at is None
+    )
 
 
 ENTRY = Entry(

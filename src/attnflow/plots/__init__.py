@@ -1,6 +1,6 @@
 """Pictures of runs, in one `style`: `tokens` and `animate`; `energy`, `order_parameter`, `clusters` against time;
-`inner_products`, `attention`, `leaders` at one time; `staircase` and `merges` over long times; `overview`, a run on one
-page; `save`.
+`inner_products`, `attention`, `leaders` at one time; `staircase` and `merges` over long times; `polytope` and
+`hyperplanes` of rescaled tokens; `overview`, a run on one page; `save`.
 
 Every function returns a `matplotlib.figure.Figure` made without pyplot: nothing global is touched, figures vanish with
 their last reference, and many processes may draw at once. A notebook shows the returned figure by itself.
@@ -16,6 +16,7 @@ from ._curves import order_parameter
 from ._energy import energy
 from ._inner_products import inner_products
 from ._overview import overview
+from ._polytope import hyperplanes, polytope
 from ._save import save
 from ._staircase import merges, staircase
 from ._style import PALETTE, new_figure, style
@@ -27,12 +28,14 @@ __all__ = [
     "attention",
     "clusters",
     "energy",
+    "hyperplanes",
     "inner_products",
     "leaders",
     "merges",
     "new_figure",
     "order_parameter",
     "overview",
+    "polytope",
     "save",
     "staircase",
     "style",

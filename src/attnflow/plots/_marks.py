@@ -34,6 +34,11 @@ def shades(frames: Frames, at: int) -> np.ndarray:
     return np.tile(np.rint(_norm(frames)(middles) * (len(SHADES) - 1)).astype(int), frames.n)
 
 
+def time_share(frames: Frames, at: int) -> float:
+    """Where a saved time lies on the bar of times, between 0 and 1."""
+    return float(_norm(frames)(frames.ts[at]))
+
+
 def strokes(pieces: np.ndarray, which: np.ndarray, colours: np.ndarray = SHADES, **options: Any) -> PathCollection:
     """Line pieces `(k, 2, 2)`, each in the colour of row `which`; those of one colour are one path: that draws fast."""
     order = np.argsort(which, kind="stable")

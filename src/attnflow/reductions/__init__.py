@@ -1,5 +1,8 @@
 """Exact low-dimensional equations that the particle systems reduce to, and closed forms of the theory."""
 
+from ._spectral_projector import DominantEigenspace as DominantEigenspace
+from ._spectral_projector import dominant_eigenspace as dominant_eigenspace
+from .antipodal import antipodal_pair_rate as antipodal_pair_rate
 from .cap_collapse import collapse_bound as collapse_bound
 from .cap_collapse import collapse_time as collapse_time
 from .equiangular import equiangular_flow as equiangular_flow
@@ -10,6 +13,12 @@ from .growth import growth_rate as growth_rate
 from .hemisphere import hemisphere_probability as hemisphere_probability
 from .light_token import light_token as light_token
 from .long_context import long_context_cosine as long_context_cosine
+from .low_temperature import ClusterRates as ClusterRates
+from .low_temperature import LowTemperatureRates as LowTemperatureRates
+from .low_temperature import LowTemperatureReport as LowTemperatureReport
+from .low_temperature import check_low_temperature_assumptions as check_low_temperature_assumptions
+from .low_temperature import cluster_rates as cluster_rates
+from .low_temperature import low_temperature_rates as low_temperature_rates
 from .modes import belt as belt
 from .modes import belt_modes as belt_modes
 from .modes import expected_modes_circle as expected_modes_circle
@@ -21,3 +30,9 @@ from .two_clusters import two_cluster_flow as two_cluster_flow
 from .two_clusters import two_cluster_rate as two_cluster_rate
 from .two_clusters import two_cluster_time as two_cluster_time
 from .uniform_measure import uniform_energy as uniform_energy
+from .uniform_measure import uniform_mean as uniform_mean
+from .zero_temperature import limit_space as limit_space
+from .zero_temperature import projection_map as projection_map
+from .zero_temperature import zero_temperature_field as zero_temperature_field
+from .zero_temperature import zero_temperature_flow as zero_temperature_flow
+from .zero_temperature import zero_temperature_matrix as zero_temperature_matrix

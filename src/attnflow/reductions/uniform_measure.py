@@ -41,6 +41,17 @@ def uniform_energy(d: int, *, beta: Numbers, scale: str = "Ehat") -> Float[Array
         return jnp.asarray(np.exp(log_energy), jnp.result_type(float))
 
 
+def uniform_mean(kappa: Numbers, *, d: int) -> Float[Array, "..."]:
+    r"""$I_{d/2}(\kappa)/I_{d/2-1}(\kappa) = \Lambda_1/\Lambda_0$: how far a query reads into the uniform measure.
+
+    Softmax attention of a query $x$ to the uniform measure on $S^{d-1}$ reads the mean $\rho\,y^*$ with
+    $y^* = B^\top x/|B^\top x|$, and $\rho$ is this ratio at $\kappa = \beta|B^\top x|$. It is 0 at $\kappa = 0$ and
+    $1 - \frac{d-1}{2\kappa} + \dots$ for large $\kappa$; vectorised over `kappa`.
+    """
+    kappa = numbers(d, kappa)
+    return jnp.asarray(np.exp(log_eigenvalue(1, d, kappa) - log_eigenvalue(0, d, kappa)), jnp.result_type(float))
+
+
 def log_eigenvalue(l: Numbers, d: int, beta: np.ndarray) -> np.ndarray:  # noqa: E741 (the degree is called l)
     r"""$\log\Lambda_l$, in float64 by SciPy; $-\infty$ where $\Lambda_l = 0$, at $\beta = 0$."""
     l, order = np.asarray(l, float), np.asarray(l, float) + d / 2 - 1  # noqa: E741

@@ -37,7 +37,7 @@ SCENES = [
     ),
     Scene(
         "dimension",
-        "High dimension makes one cluster",
+        "High dimension, one cluster",
         "In dimension 128 random tokens are almost orthogonal, and they all meet in one point. Their inner products "
         "move together, a narrow hill that follows the equiangular curve.",
         _PAPER,

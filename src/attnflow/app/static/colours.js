@@ -6,6 +6,8 @@ const mix = (a, b, s) => a.map((v, c) => v + s * (b[c] - v));
 
 const VIRIDIS = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"].map(hex);
 
+const bright = ([r, g, b]) => 0.3 * r + 0.6 * g + 0.1 * b > 0.7; // too light for a light ground
+
 export function along(s) {
   const x = Math.max(0, Math.min(0.999, s)) * (VIRIDIS.length - 1);
   return mix(VIRIDIS[Math.floor(x)], VIRIDIS[Math.floor(x) + 1], x % 1);
@@ -20,7 +22,7 @@ export function byIndex(n, dark) {
 export function byCluster(labels, palette, dark) {
   const n = labels.length;
   const alone = dark ? [0.62, 0.72, 0.82] : [0.36, 0.45, 0.55];
-  const colours = palette.map(hex).map((c) => (dark ? mix(c, [1, 1, 1], 0.12) : mix(c, [0, 0, 0], 0.06)));
+  const colours = palette.map(hex).map((c) => (dark ? mix(c, [1, 1, 1], 0.12) : mix(c, [0, 0, 0], bright(c) ? 0.2 : 0.06)));
   const size = new Map(), first = new Map();
   for (let i = 0; i < n; i++) {
     size.set(labels[i], (size.get(labels[i]) ?? 0) + 1);

@@ -67,8 +67,8 @@ $("scenes").onchange = () => open($("scenes").value);
 function open(id) {
   const scene = catalogue.scenes.find((s) => s.id === id);
   if (!scene) return;
-  page.playing = true;
   load({ ...defaults, ...scene.state, scene: id });
+  play(true);
 }
 
 function describe() {
@@ -80,7 +80,7 @@ function describe() {
   const paper = Object.assign(document.createElement("a"), { href: scene.url, rel: "noreferrer", target: "_blank", textContent: `arXiv:${scene.url.split("/").pop()}` });
   const cite = Object.assign(document.createElement("button"), { textContent: "BibTeX", title: "Copy the citation", onclick: () => copied(scene.bibtex, "The citation is copied.") });
   const command = document.createElement("code");
-  command.textContent = `attnflow reproduce ${scene.experiment}`;
+  command.append("attnflow reproduce ", Object.assign(document.createElement("span"), { textContent: scene.experiment }));
   $("sources").append(paper, " ", cite, document.createElement("br"), command);
 }
 
@@ -159,7 +159,7 @@ function event(message) {
   if (message.run !== page.run) return;
   if (message.event === "busy") busy(message.what === "compiling" ? "compiling …" : "preparing …", 250);
   else if (message.event === "started") started(message);
-  else if (message.event === "series") instruments.series(message.rows);
+  else if (message.event === "series") instruments.series(message);
   else if (message.event === "token") told(message);
 }
 
@@ -170,7 +170,7 @@ function started(message) {
   hush();
   const full = message.state.pairs === "full";
   const sphere = message.state.space === "sphere" && !["pre-ln", "peri-ln"].includes(message.state.model);
-  instruments.clear(message.theory, { dt: message.dt, energy: message.energy, long: message.state.long, ordered: message.state.n > 64 ? (full ? "64 groups of tokens, by cluster" : "64 groups of tokens, in order") : (full ? "tokens by cluster" : "tokens in order") });
+  instruments.clear(message.theory, { dt: message.dt, energy: message.energy, long: message.state.long, ordered: message.state.n > 64 ? (full ? "64 groups, by cluster" : "64 groups, in order") : (full ? "tokens by cluster" : "tokens in order") });
   stage.layout(sphere ? "sphere" : "euclidean", message.state.d);
   stage.size = message.weights ? Float32Array.from(message.weights, (w) => Math.max(0.45, Math.min(3, Math.sqrt(w * message.weights.length)))) : null;
   busy(null);
@@ -240,7 +240,7 @@ function caption(f) {
   const { d, space } = page.running.state;
   const where = space === "sphere" ? (d === 2 ? "the circle S¹" : `the sphere S${superscript(d - 1)}`) : d === 2 ? "the plane" : `R${superscript(d)}`;
   const share = `${Math.round(100 * f.seen)} % of the second moment`;
-  const along = { pca: "three principal axes", mean: "the mean and two directions across" }[page.state.axes] ?? `coordinates ${page.state.axes}`;
+  const along = { pca: "three principal axes", mean: "the mean and across it" }[page.state.axes] ?? `coordinates ${page.state.axes}`;
   const through = d <= 3 ? "" : `, seen along ${along} (${share})`;
   $("view").textContent = `${f.n} tokens on ${where}${through}${stage.curve ? "; the curve is their kernel density" : ""}`.replace("on the plane", "in the plane").replace("on R", "in R");
 }
@@ -362,7 +362,8 @@ function told(message) {
   const place = document.createElement("div");
   place.textContent = `(${message.position.join(", ")}${more})`;
   const whom = document.createElement("div");
-  whom.textContent = message.attends.length ? `attends to ${message.attends.map(([j, a]) => `${j} (${(100 * a).toPrecision(2)} %)`).join(", ")}` : "";
+  const heard = message.attends.filter(([, a], k) => !k || a >= 0.001); // the first, and who else can be heard
+  whom.textContent = heard.length ? `attends to ${heard.map(([j, a]) => `${j} (${(100 * a).toPrecision(2)} %)`).join(", ")}` : "";
   $("tip").replaceChildren(title, cluster + weight, place, whom);
 }
 

@@ -1,12 +1,15 @@
 // The tokens, drawn with WebGL: points, where they come from, and the ball or circle they live on.
 
 import { Camera } from "./camera.js";
+import { band } from "./density.js";
 import { BALL, LINES, POINTS, disc, link } from "./shaders.js";
 
 // Pixels of the drawing buffer, and segments in all trails together: less where the processor draws.
 const MANY = { pixels: 5e6, segments: 24000 };
-const DISC = disc();
 const FEW = { pixels: 7e5, segments: 4000 };
+const DISC = disc();
+// The rim of the ball, or the circle: a line, and a wider and fainter one that softens its edges.
+const RIMS = [[band(() => 0.9968, () => 1.0032, 180), 0.3], [band(() => 0.9986, () => 1.0014, 180), 0.7]];
 
 function drawnBySoftware() {
   const gl = document.createElement("canvas").getContext("webgl");
@@ -119,7 +122,7 @@ export class Stage {
     const arc = (at, from, to, steps) => {
       for (let s = 0; s < steps; s++) vertices.push(...at(from + (to - from) * s / steps), ...at(from + (to - from) * (s + 1) / steps));
     };
-    if (this.space === "sphere" && this.d === 2) arc((a) => [Math.cos(a), Math.sin(a), 0], 0, 2 * Math.PI, 180);
+    if (this.space === "sphere" && this.d === 2) { /* the rim is the circle */ }
     else if (this.space === "sphere" && this.d === 3) {
       for (let k = -2; k <= 2; k++) arc((a) => [Math.cos(k * Math.PI / 6) * Math.cos(a), Math.cos(k * Math.PI / 6) * Math.sin(a), Math.sin(k * Math.PI / 6)], 0, 2 * Math.PI, 72);
       for (let k = 0; k < 12; k++) arc((a) => [Math.cos(a) * Math.cos(k * Math.PI / 6), Math.cos(a) * Math.sin(k * Math.PI / 6), Math.sin(a)], -Math.PI / 2, Math.PI / 2, 36);
@@ -167,13 +170,13 @@ export class Stage {
       gl.uniform1f(p.unit, this.unit || 1);
       gl.uniform1f(p.flat_, this.camera.flat ? 1 : 0);
     };
+    this.facing(common);
     const sides = this.camera.flat || this.space !== "sphere" ? [0] : [-1, 1];
     this.upload();
     for (const side of sides) {
       common(this.lines);
       gl.uniform1f(this.lines.side, side);
-      this.ruled(this.grid.buffer, this.grid.count, this.dark ? [0.45, 0.58, 0.70] : [0.36, 0.46, 0.56], this.d === 2 ? 0.5 : 0.20);
-      if (this.curve) this.drawn("curve", this.curve, gl.LINE_STRIP, this.dark ? [0.34, 0.71, 0.91] : [0, 0.45, 0.7], 0.9);
+      this.ruled(this.grid.buffer, this.grid.count, this.dark ? [0.45, 0.58, 0.70] : [0.36, 0.46, 0.56], 0.20);
       // Trails fade behind the ball by themselves: once is enough.
       if (side !== sides.at(-1)) gl.uniform1f(this.lines.side, 0);
       if (this.trails && side === sides[0]) this.tail.forEach((buffer, k) => this.trailed(buffer, 0.62 * ((k + 1) / this.tail.length) ** 1.6));
@@ -211,6 +214,25 @@ export class Stage {
     this.attribute(p.corner, this.buffers.disc, 2);
     gl.drawArrays(gl.TRIANGLES, 0, DISC.length / 2);
     gl.enable(gl.BLEND);
+  }
+
+  // What faces the eye, however the ball is turned: its rim; on the circle, the density.
+  facing(common) {
+    if (this.space !== "sphere") return;
+    const gl = this.gl;
+    common(this.lines);
+    gl.uniformMatrix3fv(this.lines.turn, false, [1, 0, 0, 0, 1, 0, 0, 0, 1]);
+    gl.uniform1f(this.lines.flat_, 1);
+    gl.uniform1f(this.lines.side, 0);
+    if (this.curve) {
+      const blue = this.dark ? [0.34, 0.71, 0.91] : [0, 0.45, 0.7];
+      this.drawn("area", this.curve.area, gl.TRIANGLE_STRIP, blue, 0.1);
+      this.drawn("curve", this.curve.line, gl.TRIANGLE_STRIP, blue, 0.9);
+    }
+    RIMS.forEach(([corners, alpha], k) => {
+      if (!this.buffers[`rim${k}`]) this.drawn(`rim${k}`, corners, gl.TRIANGLE_STRIP, this.shades.rim, alpha);
+      else this.ruled(this.buffers[`rim${k}`], corners.length / 3, this.shades.rim, alpha, gl.TRIANGLE_STRIP);
+    });
   }
 
   pixels(radius) {

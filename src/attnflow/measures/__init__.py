@@ -1,0 +1,27 @@
+r"""Distances between clouds of points with masses: how far apart two laws are.
+
+All are chordal: the cost of moving mass from $x$ to $y$ is $|x - y|^p$ with the Euclidean norm of $\mathbb R^d$, on the
+sphere too. The one exception is `wasserstein_circle`, which measures along the arc.
+
+| function | exact | cost |
+|---|---|---|
+| `wasserstein_1d` | yes | sorting |
+| `wasserstein_circle` | yes | sorting, about 80 times for $p \ne 1$ |
+| `two_diracs` | yes | sorting |
+| `wasserstein` | yes | a matrix of distances, and an assignment: up to a few thousand points |
+| `synchronous` | an upper bound | one pass |
+| `sliced` | another distance, by Monte Carlo | sorting, once for every projection |
+| `sinkhorn_divergence` | another distance; differentiable | many sums over pairs |
+
+A measure is `(x, w)`: points as rows and masses that sum to one, `None` for equal ones. Everything but the Sinkhorn
+divergence is computed by NumPy and SciPy in float64, outside `jit`.
+"""
+
+from .circle import wasserstein_circle as wasserstein_circle
+from .diracs import two_diracs as two_diracs
+from .line import wasserstein_1d as wasserstein_1d
+from .sinkhorn import SinkhornDivergence as SinkhornDivergence
+from .sinkhorn import sinkhorn_divergence as sinkhorn_divergence
+from .sliced import sliced as sliced
+from .synchronous import synchronous as synchronous
+from .transport import wasserstein as wasserstein

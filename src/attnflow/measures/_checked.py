@@ -1,0 +1,58 @@
+"""What every distance is given: points, masses, an exponent; checked, in float64."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..spaces import Numbers, check_weights, is_concrete
+
+Real = np.ndarray | np.floating | float  # a number, or one for every leading axis
+
+
+def array(name: str, values: Numbers) -> np.ndarray:
+    """Finite numbers as a NumPy array."""
+    if not is_concrete(values):
+        raise InputError(
+            f"{name} is being traced, and this distance is computed by NumPy: call it outside jit and vmap."
+        )
+    try:
+        found = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is not an array of numbers; give points as rows.") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"{name} has an entry that is not finite; remove that point.")
+    return found
+
+
+def cloud(name: str, points: Numbers) -> np.ndarray:
+    """Points as rows, `(..., n, d)`."""
+    found = array(name, points)
+    if found.ndim < 2 or 0 in found.shape[-2:]:
+        raise InputError(f"{name} has shape {found.shape}; give points as rows, (n, d).")
+    return found
+
+
+def pair(x: Numbers, y: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Two clouds in the same dimension."""
+    first, second = cloud("x", x), cloud("y", y)
+    if first.shape[-1] != second.shape[-1]:
+        raise InputError(f"x has {first.shape[-1]} coordinates and y {second.shape[-1]}; they must live in one space.")
+    return first, second
+
+
+def masses(w: Numbers | None, n: int) -> np.ndarray:
+    """The masses of `n` points, summing to one to the last digit."""
+    if w is None:
+        return np.full(n, 1 / n)
+    check_weights(w, n)
+    found = np.asarray(w, float)
+    return found / found.sum()
+
+
+def exponent(p: Any) -> float:
+    """The order of a Wasserstein distance."""
+    if not isinstance(p, (int, float)) or not 1 <= p < math.inf:
+        raise InputError(f"p = {p} is no order of a Wasserstein distance; take a finite number, at least 1.")
+    return float(p)

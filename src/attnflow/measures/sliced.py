@@ -1,0 +1,53 @@
+r"""Sliced: the mean over directions of distances on the line.
+
+$$ SW_p(\mu, \nu)^p = \int_{S^{d-1}}
+   W_p\big(\langle\theta, \cdot\rangle_\#\mu,\ \langle\theta, \cdot\rangle_\#\nu\big)^p\, d\sigma(\theta) . $$
+
+For a law and its shift by $a$ it is $|a|/\sqrt d$ at $p = 2$, whatever the law: smaller than $W_2 = |a|$.
+"""
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ..errors import InputError
+from ..spaces import Numbers
+from ._checked import Real, exponent, masses, pair
+from .line import monotone_cost, ordered
+
+NUMBERS = 1 << 22  # so many projected points are held at once: 32 MB
+
+
+def sliced(
+    x: Numbers,
+    y: Numbers,
+    p: float | int = 2,
+    wx: Numbers | None = None,
+    wy: Numbers | None = None,
+    *,
+    key: PRNGKeyArray,
+    projections: int = 200,
+) -> Real:
+    r"""The sliced distance by `projections` random directions $L$: for monitoring.
+
+    Its square has, for a shifted copy, the relative standard error $\sqrt{2(d-1)/((d+2)L)}$: the distance itself is
+    known to 2.5–5 per cent at $L = 200$.
+
+    **Arguments:** points `x (n, d)`, `y (m, d)`; `p` at least 1; masses, `None` for equal ones; `key` for the
+    directions. Distances are chordal. Time is that of sorting `projections` times; memory is bounded.
+    """
+    first, second = pair(x, y)
+    p = exponent(p)
+    if projections < 1:
+        raise InputError(f"projections = {projections} sees nothing; take at least one.")
+    if first.ndim != 2 or second.ndim != 2:
+        raise InputError(f"x and y have shapes {first.shape} and {second.shape}; give one cloud (n, d) each.")
+    directions = np.asarray(jax.random.normal(key, (projections, first.shape[-1])), float)
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    wx, wy = masses(wx, len(first)), masses(wy, len(second))
+    at_once = max(1, NUMBERS // (len(first) + len(second)))
+    costs = [
+        monotone_cost(*ordered(part @ first.T, wx), *ordered(part @ second.T, wy), p)
+        for part in np.split(directions, range(at_once, projections, at_once))
+    ]
+    return np.concatenate(costs).mean() ** (1 / p)

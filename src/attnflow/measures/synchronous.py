@@ -1,0 +1,20 @@
+r"""Point by point: the plan that moves $x_i$ to $y_i$."""
+
+import numpy as np
+
+from ..errors import InputError
+from ..spaces import Numbers
+from ._checked import Real, exponent, masses, pair
+
+
+def synchronous(x: Numbers, y: Numbers, w: Numbers | None = None, p: float | int = 2) -> Real:
+    r"""$\big(\sum_i w_i |x_i - y_i|^p\big)^{1/p}$, an upper bound of $W_p$: one plan of many.
+
+    **Arguments:** points `x`, `y (..., n, d)` in the same order, leading axes broadcast; masses `w (n,)`, `None` for
+    equal ones; `p` at least 1. Distances are chordal. Time and memory are linear.
+    """
+    first, second = pair(x, y)
+    if first.shape[-2] != second.shape[-2]:
+        raise InputError(f"x has {first.shape[-2]} points and y {second.shape[-2]}; point i is compared with point i.")
+    apart = np.linalg.norm(first - second, axis=-1) ** exponent(p)
+    return np.sum(masses(w, first.shape[-2]) * apart, axis=-1) ** (1 / exponent(p))

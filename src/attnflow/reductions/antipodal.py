@@ -1,0 +1,33 @@
+r"""Two antipodal clusters, the last state but one at low temperature.
+
+Clusters at $\pm c$ of masses $m_\pm$, $s = \beta\,c^\top B c$. The one at $c$ reads itself and the other with the
+weights $m_+e^s$ and $m_-e^{-s}$, so it moves by
+
+$$ g\,P_c V c, \qquad g = \frac{m_+e^s - m_-e^{-s}}{m_+e^s + m_-e^{-s}}
+   = \tanh\Big(s + \tfrac12\log\frac{m_+}{m_-}\Big), $$
+
+and the one at $-c$ by $-g'P_cVc$ with the masses swapped in $g'$. For large $s$ both factors are 1 and each cluster
+goes to the dominant eigenvector of $V$ by itself. Derivation: docs/theory/low-temperature.md.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from ..errors import InputError
+from ..spaces import Numbers, Sphere, check_weights
+from ._scalar import check_beta
+
+
+def antipodal_pair_rate(
+    c: Numbers, *, V: Numbers, B: Numbers, beta: ArrayLike, masses: Numbers
+) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    r"""The velocities of the clusters at $c$ and at $-c$; `masses` are $(m_+, m_-)$, which sum to one."""
+    check_beta(beta)
+    c, V, B, beta = (jnp.asarray(a, jnp.result_type(float)) for a in (c, V, B, beta))
+    if c.ndim != 1 or V.shape != (c.size, c.size) or B.shape != V.shape:
+        raise InputError(f"c, V and B have shapes {c.shape}, {V.shape} and {B.shape}; give (d,), (d, d) and (d, d).")
+    m = check_weights(masses, 2)
+    assert m is not None
+    s, balance = beta * (c @ B @ c), (jnp.log(m[0]) - jnp.log(m[1])) / 2
+    pull = Sphere().project(c, V @ c)
+    return jnp.tanh(s + balance) * pull, -jnp.tanh(s - balance) * pull

@@ -1,0 +1,314 @@
+"""Distances between clouds: theory/02, section 3, and rows 25 and 26 of its table."""
+
+import importlib.util
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import norm, wasserstein_distance
+
+import attnflow as af
+from attnflow.errors import InputError, SolveError
+from attnflow.measures import (
+    sinkhorn_divergence,
+    sliced,
+    synchronous,
+    two_diracs,
+    wasserstein,
+    wasserstein_1d,
+    wasserstein_circle,
+)
+from attnflow.measures import transport as transport_module
+from witness import on_circle
+
+POT = pytest.mark.skipif(importlib.util.find_spec("ot") is None, reason="POT is not installed (extra 'ot')")
+
+
+def masses(rng, n):
+    return rng.dirichlet(np.ones(n))
+
+
+def least_cost(costs, a, b):
+    """The transport problem as a plain linear program, constraint by constraint."""
+    n, m = costs.shape
+    equations, values = [], []
+    for i in range(n):
+        row = np.zeros((n, m))
+        row[i] = 1
+        equations.append(row.ravel())
+        values.append(a[i])
+    for j in range(m):
+        column = np.zeros((n, m))
+        column[:, j] = 1
+        equations.append(column.ravel())
+        values.append(b[j])
+    found = linprog(costs.ravel(), A_eq=np.array(equations), b_eq=np.array(values))
+    assert found.success
+    return found.fun
+
+
+# On the line ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3])
+def test_the_line_is_a_linear_program(p):
+    rng = np.random.default_rng(int(10 * p))
+    x, y, a, b = rng.normal(size=7), rng.normal(size=5), masses(rng, 7), masses(rng, 5)
+    expected = least_cost(np.abs(x[:, None] - y[None, :]) ** p, a, b) ** (1 / p)
+    assert wasserstein_1d(x, y, p, a, b) == pytest.approx(expected, rel=1e-9)
+    if p == 1:
+        assert wasserstein_1d(x, y, 1, a, b) == pytest.approx(wasserstein_distance(x, y, a, b), rel=1e-12)
+
+
+def test_gaussians_on_the_line():
+    """Quantiles of N(m, s²): the squared distance is (m - m')² + (s - s')²; cut at n levels it is nearly so."""
+    u = norm.ppf((np.arange(4000) + 0.5) / 4000)
+    assert wasserstein_1d(u, 3 + u) == pytest.approx(3.0, rel=1e-13)
+    assert wasserstein_1d(u, 1 + 2 * u) == pytest.approx(np.sqrt(2), rel=1e-3)
+
+
+def test_copies_and_splittings_on_the_line():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=6), rng.normal(size=4)
+    several = wasserstein_1d(np.repeat(x, 2), np.repeat(y, 3))
+    assert wasserstein_1d(x, y) == pytest.approx(several, rel=1e-12)
+    assert wasserstein_1d(x, x[::-1]) == 0
+    assert wasserstein_1d(x, x, wx=np.full(6, 1 / 6)) < 1e-7
+    assert wasserstein_1d(x, y, 2, None, [1, 0, 0, 0]) == pytest.approx(np.sqrt(np.mean((x - y[0]) ** 2)))
+
+
+def test_leading_axes_on_the_line():
+    rng = np.random.default_rng(1)
+    x, y, a = rng.normal(size=(3, 2, 6)), rng.normal(size=(2, 5)), masses(rng, 6)
+    found = wasserstein_1d(jnp.asarray(x), y, 2, a)
+    assert found.shape == (3, 2)
+    for i, j in itertools.product(range(3), range(2)):
+        assert found[i, j] == pytest.approx(wasserstein_1d(x[i, j], y[j], 2, a), rel=1e-12)
+
+
+# On the circle -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 4])
+def test_the_circle_is_a_linear_program(p):
+    rng = np.random.default_rng(int(10 * p))
+    for case in range(6):
+        n, m = rng.integers(1, 9, 2)
+        x, y = rng.uniform(-7, 7, n), (rng.uniform(-7, 7, m) if case % 2 else rng.normal(0, 0.3, m))
+        a, b = masses(rng, n), masses(rng, m)
+        arc = np.abs((x[:, None] - y[None, :] + np.pi) % (2 * np.pi) - np.pi)
+        expected = least_cost(arc**p, a, b) ** (1 / p)
+        assert wasserstein_circle(x, y, p, a, b) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+
+
+def test_the_median_and_the_search_agree():
+    """p = 1 in closed form, and p near 1 by the search; points and angles; a rotation of both changes nothing."""
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0, 6, 40), rng.normal(1, 0.5, 30)
+    exact = wasserstein_circle(x, y, 1)
+    assert wasserstein_circle(x, y, 1 + 1e-9) == pytest.approx(exact, rel=1e-7)
+    assert wasserstein_circle(on_circle(x), 5 * on_circle(y), 1) == pytest.approx(exact, rel=1e-12)
+    assert wasserstein_circle(x + 2, y + 2) == pytest.approx(wasserstein_circle(x, y), rel=1e-12)
+    both = wasserstein_circle(np.stack([on_circle(x), on_circle(x + 1)]), on_circle(y))
+    np.testing.assert_allclose(both, [wasserstein_circle(x, y), wasserstein_circle(x + 1, y)], rtol=1e-12)
+
+
+def test_a_turned_law_on_the_circle():
+    """Equispaced points turned by less than half a spacing, and one cluster turned by more than a right angle."""
+    theta = 2 * np.pi * np.arange(10) / 10
+    for p in (1, 2):
+        assert wasserstein_circle(theta, theta + 0.2, p) == pytest.approx(0.2, rel=1e-9)
+        assert wasserstein_circle([0.0, 0.1], [3.0, 3.1], p) == pytest.approx(3.0, rel=1e-9)
+        assert wasserstein_circle([0.0, 0.1], [3.3, 3.4], p) == pytest.approx(2 * np.pi - 3.3, rel=1e-9)
+
+
+# Clouds --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_clouds_by_all_permutations(p):
+    rng = np.random.default_rng(p)
+    for n in range(1, 7):
+        x, y = rng.normal(size=(n, 3)), rng.normal(size=(n, 3))
+        costs = np.linalg.norm(x[:, None] - y[None, :], axis=-1) ** p
+        best = min(costs[range(n), s].mean() for s in itertools.permutations(range(n)))
+        for method in ("auto", "linprog"):
+            assert wasserstein(x, y, p, method=method) == pytest.approx(best ** (1 / p), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["linprog", pytest.param("simplex", marks=POT), "auto"])
+def test_clouds_with_masses(method):
+    rng = np.random.default_rng(5)
+    x, y, a, b = rng.normal(size=(8, 2)), rng.normal(size=(6, 2)), masses(rng, 8), masses(rng, 6)
+    costs = np.linalg.norm(x[:, None] - y[None, :], axis=-1) ** 2
+    assert wasserstein(x, y, 2, a, b, method=method) == pytest.approx(np.sqrt(least_cost(costs, a, b)), rel=1e-9)
+
+
+def test_clouds_on_the_line_and_masses_that_are_equal():
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(50, 1)), rng.normal(size=(50, 1))
+    by_sorting = wasserstein(x, y)
+    assert by_sorting == wasserstein_1d(x[:, 0], y[:, 0])
+    assert wasserstein(x, y, method="assignment") == pytest.approx(by_sorting, rel=1e-12)
+    assert wasserstein(x, y, 2, np.full(50, 0.02), None, method="assignment") == pytest.approx(by_sorting, rel=1e-12)
+
+
+def test_without_pot_scipy_is_enough_for_few_points(monkeypatch):
+    monkeypatch.setattr(transport_module, "_pot", lambda: None)
+    rng = np.random.default_rng(7)
+    x, y, a = rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), masses(rng, 9)
+    assert wasserstein(x, y, 2, a) == wasserstein(x, y, 2, a, method="linprog")
+    with pytest.raises(InputError, match=r"attnflow\[ot\]"):
+        wasserstein(x, y, 2, a, method="simplex")
+    with pytest.raises(InputError, match=r"90000 entries.*attnflow\[ot\]"):
+        wasserstein(np.zeros((300, 2)), np.zeros((300, 2)), 2, masses(rng, 300))
+
+
+def test_two_diracs_are_an_assignment():
+    """Row 25: integer masses, equal weights; and a linear program for masses that split a point."""
+    rng = np.random.default_rng(8)
+    for d, n, k in ((2, 40, 13), (3, 60, 37), (5, 30, 30)):
+        x = rng.normal(size=(n, d))
+        x /= np.linalg.norm(x, axis=1)[:, None]
+        e = np.eye(d)[1]
+        target = np.where(np.arange(n)[:, None] < k, e, -e)
+        expected = wasserstein(x, target, method="assignment")
+        assert two_diracs(x, e, (k / n, 1 - k / n)) == pytest.approx(expected, abs=1e-10)
+    x, w, e = rng.normal(size=(7, 3)), masses(rng, 7), rng.normal(size=3)
+    for p in (1, 2, 3):
+        costs = np.stack([np.linalg.norm(x - e, axis=1), np.linalg.norm(x + e, axis=1)], axis=1) ** p
+        expected = least_cost(costs, w, np.array([0.3, 0.7])) ** (1 / p)
+        found = two_diracs(np.stack([x, x]), e, (0.3, 0.7), p, w)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_the_synchronous_distance_is_an_upper_bound():
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(3, 30, 2)), rng.normal(size=(30, 2))
+    found = synchronous(x, y)
+    np.testing.assert_allclose(found, np.sqrt(((x - y) ** 2).sum(-1).mean(-1)), rtol=1e-13)
+    assert all(found[i] >= wasserstein(x[i], y) for i in range(3))
+    w = masses(rng, 30)
+    assert synchronous(y + np.array([3, 4]), y, w, p=1) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("d", [2, 10])
+def test_the_sliced_distance_of_a_shift(d):
+    """Row 26, with 5000 projections: |a|/sqrt(d) within 3 %, which is at least 4.5 standard errors."""
+    rng = np.random.default_rng(d)
+    x, a = rng.normal(size=(30, d)), rng.normal(size=d)
+    found = sliced(x, x + a, key=jax.random.key(d), projections=5000)
+    assert found == pytest.approx(np.linalg.norm(a) / np.sqrt(d), rel=0.03)
+    few = sliced(x, x + a, key=jax.random.key(d), projections=7)
+    directions = np.asarray(jax.random.normal(jax.random.key(d), (7, d)))
+    shifts = directions @ a / np.linalg.norm(directions, axis=1)
+    assert few == pytest.approx(np.sqrt(np.mean(shifts**2)), rel=1e-12)
+
+
+def test_chunks_of_projections_change_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    x, y, a = rng.normal(size=(20, 3)), rng.normal(size=(15, 3)), masses(rng, 20)
+    whole = sliced(x, y, 1, a, key=jax.random.key(0), projections=50)
+    monkeypatch.setattr(importlib.import_module("attnflow.measures.sliced"), "NUMBERS", 35 * 8)
+    assert sliced(x, y, 1, a, key=jax.random.key(0), projections=50) == pytest.approx(whole, rel=1e-13)
+
+
+# Sinkhorn ------------------------------------------------------------------------------------------------------------
+
+
+def entropic(x, y, a, b, reg):
+    """Matrix scaling, in the plain domain: the cost of the plan and its entropy."""
+    costs = ((x[:, None] - y[None, :]) ** 2).sum(-1)
+    kernel = np.exp(-costs / reg)
+    u = np.ones(len(x))
+    for _ in range(20000):
+        v = 1 / (kernel.T @ (a * u))
+        u = 1 / (kernel @ (b * v))
+    plan = a[:, None] * u[:, None] * kernel * v[None, :] * b[None, :]
+    return (plan * costs).sum() + reg * (plan * np.log(plan / (a[:, None] * b[None, :]))).sum()
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    rng = np.random.default_rng(10)
+    return rng.normal(size=(12, 2)), 0.5 + rng.normal(size=(9, 2)), masses(rng, 12), masses(rng, 9)
+
+
+def test_the_sinkhorn_divergence_by_matrix_scaling(clouds):
+    x, y, a, b = clouds
+    for reg in (0.3, 1.0):
+        expected = entropic(x, y, a, b, reg) - (entropic(x, x, a, a, reg) + entropic(y, y, b, b, reg)) / 2
+        found = sinkhorn_divergence(x, y, reg, a, b, tol=1e-10)
+        assert float(found.value) == pytest.approx(expected, rel=1e-8)
+        assert found.converged and found.message.startswith("converged: ")
+    # Large reg: half the energy distance of |x - y|², which is the squared distance of the means; small reg: W2.
+    far = sinkhorn_divergence(x, y, 1e6, a, b, tol=1e-13)
+    assert float(far.value) == pytest.approx(((a @ x - b @ y) ** 2).sum(), rel=1e-4)
+    near = sinkhorn_divergence(x, y, 0.02, a, b, tol=1e-4, max_iterations=100_000)
+    assert float(near.distance) == pytest.approx(wasserstein(x, y, 2, a, b), rel=0.01)
+
+
+def test_the_divergence_of_a_shift_and_of_a_law_with_itself(clouds):
+    """S(mu, mu shifted by a) = |a|² at every reg: the costs are those of mu with itself up to sums of potentials."""
+    x, _, a, _ = clouds
+    shift = np.array([0.6, -0.8])
+    assert float(sinkhorn_divergence(x, x + shift, 0.5, a, a, tol=1e-12).value) == pytest.approx(1.0, rel=1e-10)
+    same = sinkhorn_divergence(x, x, 0.5, a, a, tol=1e-12)
+    assert 0 <= float(same.value) < 1e-12
+
+
+def test_the_gradient_of_the_divergence(clouds):
+    x, y, a, b = clouds
+
+    def value(x):
+        return sinkhorn_divergence(x, y, 0.5, a, b, tol=1e-11, max_iterations=5000).value
+
+    found = np.asarray(jax.grad(value)(jnp.asarray(x)))
+    for i, k in ((0, 0), (5, 1)):
+        h = np.zeros_like(x)
+        h[i, k] = 1e-5
+        assert found[i, k] == pytest.approx(float(value(x + h) - value(x - h)) / 2e-5, rel=1e-5)
+
+
+def test_a_divergence_that_did_not_converge_is_no_number(clouds):
+    x, y, a, b = clouds
+    with pytest.raises(SolveError, match="not converged: 3 iterations left"):
+        sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3)
+    found = sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3, throw=False)
+    assert np.isnan(found.value) and not found.converged and "larger reg" in found.message
+
+
+# What is refused -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: wasserstein_1d([0.0], [1.0], 0.5), "p = 0.5 is no order"),
+        (lambda: wasserstein_1d([0.0, np.nan], [1.0]), "x has an entry that is not finite"),
+        (lambda: wasserstein_1d([], [1.0]), "x has shape"),
+        (lambda: wasserstein_1d([0.0, 1.0], [1.0], 2, [0.5, 0.6]), "sum to 1.1"),
+        (lambda: jax.jit(wasserstein_1d)(jnp.ones(2), jnp.ones(2)), "outside jit"),
+        (lambda: wasserstein_circle(np.ones((4, 3)), [0.0]), "angles"),
+        (lambda: wasserstein_circle(np.zeros((1, 2)), [0.0]), "no angle"),
+        (lambda: two_diracs(np.ones((4, 3)), [1.0, 0.0], (0.5, 0.5)), "must agree"),
+        (lambda: two_diracs(np.ones((4, 2)), [1.0, 0.0], (0.5, 0.4)), "sum to 0.9"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 3))), "one space"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 2)), method="magic"), "'magic' is unknown"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((3, 2)), method="assignment"), "as many points"),
+        (lambda: wasserstein(np.ones((2001, 2)), np.ones((2001, 2))), "32 MB.*limit=2001"),
+        (lambda: sliced(np.ones((4, 2)), np.ones((4, 2)), key=jax.random.key(0), projections=0), "at least one"),
+        (lambda: synchronous(np.ones((4, 2)), np.ones((3, 2))), "4 points and y 3"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), -1.0), "reg = -1.0"),
+    ],
+)
+def test_bad_clouds_are_refused(call, told):
+    with pytest.raises(InputError, match=told):
+        call()
+
+
+def test_the_room_is_public():
+    assert af.measures.wasserstein is wasserstein and "chordal" in af.measures.__doc__
