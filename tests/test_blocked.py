@@ -16,18 +16,18 @@ from attnflow.pairsums._reductions import as_reduction
 REDUCTIONS = {"softmax": "softmax", "sigmoid": jax.nn.sigmoid, "hardmax": Hardmax(0.05)}
 
 
-@settings(max_examples=12, deadline=None)
+# Few shapes, since each is compiled: one token, tiles that fit and tiles that do not, one tile for all.
+@settings(max_examples=24, deadline=None)
 @given(
-    n=st.integers(1, 11),
-    m=st.integers(1, 13),
-    tile=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    shape=st.sampled_from([(1, 1, (1, 1)), (7, 5, (3, 2)), (6, 8, (3, 4)), (3, 10, (6, 4))]),
     beta=st.sampled_from([0.0, 1.0, 1e4]),
     padded=st.booleans(),
     causal=st.booleans(),
     by_difference=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_any_cut_equals_the_dense_sum(n, m, tile, beta, padded, causal, by_difference, seed) -> None:
+def test_any_cut_equals_the_dense_sum(shape, beta, padded, causal, by_difference, seed) -> None:
+    n, m, tile = shape
     rng = np.random.default_rng(seed)
     x, y, v = (jnp.asarray(rng.standard_normal(s)) for s in ((n, 3), (m, 3), (m, 2)))
     log_w = np.log(rng.random(m))
@@ -38,8 +38,9 @@ def test_any_cut_equals_the_dense_sum(n, m, tile, beta, padded, causal, by_diffe
     part = score.project(x, y)
     for reduce in REDUCTIONS.values():
         reduction, selection = as_reduction(reduce)
-        want = dense_sums(score, part, v, given_w, pairs, reduction, selection)
-        got = blocked_sums(score, part, v, given_w, pairs, reduction, selection, tile)
+        with jax.disable_jit():  # a loop would be compiled anew for every example
+            want = dense_sums(score, part, v, given_w, pairs, reduction, selection)
+            got = blocked_sums(score, part, v, given_w, pairs, reduction, selection, tile)
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-12)
 

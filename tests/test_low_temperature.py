@@ -319,3 +319,32 @@ def test_the_experiments_say_where_their_numbers_are_derived():
     cited = [s for e in experiments for c in e.claims for s in c.source.split("; ") if "low-temperature.md" in s]
     assert len(experiments) == 3 and len(cited) == sum(len(e.claims) for e in experiments)
     assert {source.split(", ", 1)[1] for source in cited} <= headings
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"B": np.diag([1.0, 0.0])}, "B is singular"),  # the clock stops, and a solver would never end
+        ({"V": "V"}, "not a matrix"),
+        ({"ts": [0.0, np.nan]}, "not finite"),
+        ({"x0": "tokens"}, "not an array"),
+    ],
+)
+def test_zero_temperature_flow_refuses_in_a_sentence(change, told):
+    given = {"x0": [[0.0, 1.0]], "ts": [0.0, 1.0], "V": np.diag([2.0, 1.0]), "B": np.eye(2), **change}
+    with pytest.raises(InputError, match=told):
+        af.zero_temperature_flow(given["x0"], given["ts"], V=given["V"], B=given["B"])
+
+
+def test_a_plane_of_limits_with_two_eigenvalues_of_b_is_moved():
+    """V B^T = 2I: e1 and e2 read themselves, but (1, 1)/sqrt 2 reads (1, 2)/sqrt 5."""
+    found = af.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 2.0]))
+    assert np.isclose(found.moved, np.sqrt(2 - 6 / np.sqrt(10)), atol=1e-12)
+    assert af.check_low_temperature_assumptions(V=np.eye(2), B=np.eye(2)).moved < 1e-12
+
+
+def test_rates_refuse_a_singular_b_and_a_cluster_off_the_sphere():
+    with pytest.raises(InputError, match="singular"):
+        af.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 0.0]))
+    with pytest.raises(InputError, match="unit vector"):
+        af.antipodal_pair_rate([2.0, 0.0], V=np.eye(2), B=np.eye(2), beta=1.0, masses=(0.5, 0.5))

@@ -16,7 +16,9 @@ def reproduce(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Experiments, as `list` shows them.")
     ] = None,
-    paper: Annotated[str | None, typer.Option(metavar="KEY", help="All experiments of a paper.")] = None,
+    paper: Annotated[
+        list[str] | None, typer.Option(metavar="KEY", help="All experiments of a paper; may be given again.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
     only_failed: Annotated[
         bool, typer.Option("--only-failed", help="Compute again what last failed or crashed in the folder.")
@@ -50,7 +52,7 @@ def reproduce(
     from ..experiments._runner import exit_code
     from ..experiments._runner import reproduce as run
 
-    chosen = _choose(ids or [], paper, everything)
+    chosen = _choose(ids or [], paper or [], everything)
     if not chosen and not only_failed:
         raise InputError("say what to reproduce: experiment ids, --paper KEY or --all (attnflow list shows them).")
     progress = Bar()
@@ -73,7 +75,7 @@ def reproduce(
     raise typer.Exit(exit_code(records))
 
 
-def _choose(ids: list[str], paper: str | None, everything: bool) -> dict[str, Any]:
+def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, Any]:
     """The experiments asked for, by id."""
     from .. import registry
 
@@ -84,9 +86,10 @@ def _choose(ids: list[str], paper: str | None, everything: bool) -> dict[str, An
         if name not in known:
             raise InputError(f"experiment {name!r} is unknown; there are: {', '.join(known)}.")
     papers = {e.paper for e in known.values()}
-    if paper is not None and paper not in papers:
-        raise InputError(f"no experiment belongs to paper {paper!r}; there are: {', '.join(sorted(papers))}.")
-    return {name: e for name, e in known.items() if name in ids or e.paper == paper}
+    for paper in wanted:
+        if paper not in papers:
+            raise InputError(f"no experiment belongs to paper {paper!r}; there are: {', '.join(sorted(papers))}.")
+    return {name: e for name, e in known.items() if name in ids or e.paper in wanted}
 
 
 def _jobs(chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None) -> list[Any]:

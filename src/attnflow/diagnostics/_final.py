@@ -35,7 +35,7 @@ def final_tokens(z: Any) -> np.ndarray:
 
 def linking_distance(eps: Any) -> float:
     """A distance greater than zero, refused in a sentence otherwise."""
-    if not (np.ndim(eps) == 0 and np.isfinite(eps) and eps > 0):
+    if isinstance(eps, str) or not (np.ndim(eps) == 0 and np.isfinite(eps) and eps > 0):
         raise InputError(f"eps = {eps} is no linking distance; take a number greater than 0.")
     return float(eps)
 
@@ -65,7 +65,10 @@ def fastest(speed: Any, n: int) -> float | None:
     """The largest of the speeds `(n,)`, or of the lengths of the velocities `(n, d)`; `None` if there are none."""
     if speed is None:
         return None
-    speed = np.asarray(speed, float)
+    try:
+        speed = np.asarray(speed, float)
+    except (TypeError, ValueError):
+        raise InputError(f"a {type(speed).__name__} holds no speeds; give ({n},), or velocities ({n}, d).") from None
     if speed.ndim not in (1, 2) or len(speed) != n:
         raise InputError(f"speed has shape {speed.shape}; give ({n},), or velocities ({n}, d).")
     return float(np.max(np.linalg.norm(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))

@@ -23,6 +23,8 @@ def effective_sample_size(P: ArrayLike) -> Float[np.ndarray, "..."]:
     rows = np.asarray(P, float)
     if rows.ndim < 2 or 0 in rows.shape:
         raise InputError(f"P has shape {rows.shape}; give attention matrices (..., n, m).")
+    if (rows < 0).any():
+        raise InputError(f"P has the entry {rows.min():.6g}; give probabilities, which are not negative.")
     total = rows.sum(axis=-1)
     if not np.all(np.abs(total - 1) <= 1e-6):
         raise InputError(

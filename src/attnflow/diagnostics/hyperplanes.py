@@ -179,6 +179,8 @@ def detect_hyperplanes(
         return Hyperplanes(triple, none, none.astype(int), none, none, eps or 0.0, None)
     u = z @ triple.phi_star
     eps = default_distance(float(np.abs(u).max())) if eps is None else linking_distance(eps)
+    if speed is not None and np.ndim(speed) == 2 and np.shape(speed) != z.shape:
+        raise InputError(f"velocities have shape {np.shape(speed)} and tokens {z.shape}; they must agree.")
     if speed is not None and np.ndim(speed) == 2:
         speed = np.asarray(speed, float) @ triple.phi_star
     labels, values = cluster_points(u[:, None], eps)

@@ -51,7 +51,7 @@ def phase_report(ts: Numbers, W2: Numbers, overlap: Numbers) -> PhaseReport:
         raise InputError(
             f"ts, W2 and overlap have shapes {ts.shape}, {W2.shape}, {overlap.shape}; give three (T,), T > 2."
         )
-    if not (np.isfinite(W2).all() and np.isfinite(overlap).all()) or np.any(np.diff(ts) <= 0):
+    if not (np.isfinite(ts).all() and np.isfinite(W2).all() and np.isfinite(overlap).all()) or np.any(np.diff(ts) <= 0):
         raise InputError("the curves must be finite and the times must increase.")
     least = int(W2.argmin())
     far = W2 > NEAR * W2[least]

@@ -1,6 +1,7 @@
 """What every distance is given: points, masses, an exponent; checked, in float64."""
 
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,6 @@ def masses(w: Numbers | None, n: int) -> np.ndarray:
 
 def exponent(p: Any) -> float:
     """The order of a Wasserstein distance."""
-    if not isinstance(p, (int, float)) or not 1 <= p < math.inf:
+    if not isinstance(p, numbers.Real) or not 1 <= float(p) < math.inf:
         raise InputError(f"p = {p} is no order of a Wasserstein distance; take a finite number, at least 1.")
     return float(p)

@@ -82,7 +82,10 @@ def square(name: str, matrix: Any) -> np.ndarray:
     """A square matrix of finite numbers, in NumPy."""
     if not is_concrete(matrix):
         raise InputError(f"{name} is being traced, and eigenvalues are SciPy's: call this outside jit, grad and vmap.")
-    found = np.asarray(matrix, float)
+    try:
+        found = np.asarray(matrix, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {matrix!r} is not a matrix; give d rows of d numbers.") from None
     if found.ndim != 2 or found.shape[0] != found.shape[1] or found.size == 0:
         raise InputError(f"{name} has shape {found.shape}; give a square matrix.")
     if not np.isfinite(found).all():

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..spaces import Numbers, Sphere, check_weights
+from ..spaces import Numbers, Sphere, check_weights, is_concrete
 from ._scalar import check_beta
 
 
@@ -26,6 +26,8 @@ def antipodal_pair_rate(
     c, V, B, beta = (jnp.asarray(a, jnp.result_type(float)) for a in (c, V, B, beta))
     if c.ndim != 1 or V.shape != (c.size, c.size) or B.shape != V.shape:
         raise InputError(f"c, V and B have shapes {c.shape}, {V.shape} and {B.shape}; give (d,), (d, d) and (d, d).")
+    if is_concrete(c) and abs(float(jnp.linalg.norm(c)) - 1) > 1e-4:
+        raise InputError(f"c has the norm {float(jnp.linalg.norm(c)):.6g}; give a unit vector.")
     m = check_weights(masses, 2)
     assert m is not None
     s, balance = beta * (c @ B @ c), (jnp.log(m[0]) - jnp.log(m[1])) / 2

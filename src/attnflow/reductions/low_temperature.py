@@ -34,7 +34,8 @@ class LowTemperatureReport:
     - `leading`: the leading eigenvalue $\lambda_1$ of $VB^\top$ is real and semisimple (A3); `eigenvalue`, `dimension`
       of $E$ and `gap` to the next real part.
     - `attends_itself`: the least $e^\top B e$ over unit $e \in E$; if it is positive, each cluster reads itself.
-    - `moved`: the largest $|y^*(e) - e|$ of the basis vectors of $E$; zero if a cluster reads where it is.
+    - `moved`: the largest $|y^*(e) - e|$ of the basis vectors of $E$ and their sums by two; zero if every cluster
+      reads where it is.
     - `commuting`: $VB^\top = B^\top V$.
     - `reasons`: what fails of A2 and A3, in sentences; `ok` if nothing does.
 
@@ -109,9 +110,12 @@ def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatu
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
     invertible = bool(singular[-1] > len(B) * np.finfo(float).eps * singular[0])
     E = space.basis
-    read = B.T @ E
+    # Sums of basis vectors too: B^T may have different eigenvalues on E, and then it fixes the basis alone.
+    i, j = np.triu_indices(space.dimension)
+    seen = (E[:, i] + E[:, j]) / np.linalg.norm(E[:, i] + E[:, j], axis=0)
+    read = B.T @ seen
     lengths = np.linalg.norm(read, axis=0)
-    moved = np.linalg.norm(read / np.where(lengths > 0, lengths, 1) - E, axis=0).max()
+    moved = np.linalg.norm(read / np.where(lengths > 0, lengths, 1) - seen, axis=0).max()
     reasons = []
     if not invertible:
         reasons.append("B is singular (A2): some queries see no direction at all.")
@@ -150,7 +154,7 @@ def low_temperature_rates(*, V: Numbers, B: Numbers, p: float | int = 2) -> LowT
         raise InputError(
             "V B^T is a multiple of the identity: at zero temperature nothing moves, and there is no rate."
         )
-    if not 1 <= p < np.inf:
+    if isinstance(p, str) or not 1 <= p < np.inf:
         raise InputError(f"p = {p} is no order of a Wasserstein distance; take a finite number, at least 1.")
     c = space.gap / float(np.linalg.norm(B.T @ space.basis, 2))
     slack = SAME * np.linalg.norm(M, 2)
@@ -164,6 +168,8 @@ def low_temperature_rates(*, V: Numbers, B: Numbers, p: float | int = 2) -> LowT
         _, sizes, right = np.linalg.svd(M - value * np.eye(len(M)))
         F = right[sizes <= 100 * slack].T  # the eigenvectors: what M - value takes to zero
         speeds.append(float(np.linalg.norm(B.T @ F, 2)))
+        if speeds[-1] <= np.finfo(float).eps * np.linalg.norm(B, 2):
+            raise InputError("B is singular: queries in the kernel of B^T read no direction, and leave at no rate.")
         above = every[every - value > slack] - value
         r.append(float(above.sum()) / speeds[-1])
     c_u = (space.eigenvalue - values[0]) / speeds[0]

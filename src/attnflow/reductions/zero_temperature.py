@@ -42,6 +42,9 @@ def zero_temperature_field(x: Float[ArrayLike, "*batch d"], *, V: ArrayLike, B: 
     `af.Flow(lambda t, x, w: af.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
     """
     x, V, B = (jnp.asarray(a, jnp.result_type(float)) for a in (x, V, B))
+    d = x.shape[-1] if x.ndim else 0
+    if V.shape != (d, d) or B.shape != (d, d):
+        raise InputError(f"x, V and B have shapes {x.shape}, {V.shape} and {B.shape}; give (..., d) and twice (d, d).")
     return Sphere().project(x, Sphere().nearest(x @ B) @ V.T)
 
 
@@ -52,7 +55,7 @@ def projection_map(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batc
     NaN, with a warning. Refused if the leading eigenvalue is not real and semisimple, since then there is no limit.
     """
     V, B = both(V, B)
-    x = np.asarray(x, float)
+    x = _points("x", x)
     if x.ndim < 1 or x.shape[-1] != len(V):
         raise InputError(f"x has shape {x.shape}; give points of dimension {len(V)}, (..., {len(V)}).")
     space = limit_space(V=V, B=B)
@@ -96,16 +99,30 @@ def zero_temperature_flow(x0: Numbers, ts: Numbers, *, V: Numbers, B: Numbers) -
     number of points. Where $M$ has no good basis of eigenvectors the field itself is integrated instead.
     """
     V, B = both(V, B)
-    x0 = np.asarray(x0, float)
+    x0 = _points("x0", x0)
     if x0.ndim != 2 or x0.shape[1] != len(V):
         raise InputError(f"x0 has shape {x0.shape}; give points (n, {len(V)}) of the sphere.")
     norms = np.linalg.norm(x0, axis=1)
     if not np.all(np.abs(norms - 1) < 1e-4):
         raise InputError(f"a point has the norm {norms[np.argmax(np.abs(norms - 1))]:.6g}; give unit vectors.")
-    times = np.asarray(ts, float)
+    times = _points("ts", ts)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) <= 0):
         raise InputError("ts must be a list of increasing times.")
+    sizes = np.linalg.svd(B, compute_uv=False)
+    if sizes[-1] <= len(B) * np.finfo(float).eps * sizes[0]:
+        raise InputError("B is singular: where B^T x = 0 a query prefers no key and the clock stops; take another B.")
     return jnp.asarray(_flow(x0 / norms[:, None], times, V, B), jnp.result_type(float))
+
+
+def _points(name: str, values: Numbers) -> np.ndarray:
+    """Finite numbers, in NumPy."""
+    try:
+        found = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is not an array of numbers.") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"{name} has an entry that is not finite; give numbers.")
+    return found
 
 
 def _flow(x0: np.ndarray, ts: np.ndarray, V: np.ndarray, B: np.ndarray) -> np.ndarray:

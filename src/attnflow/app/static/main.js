@@ -188,6 +188,7 @@ function frame(f) {
   }
   page.waiting = false;
   page.states += 1;
+  unseen += 1;
   const back = f.step < page.step || page.jump || f.step - page.step > 4 * page.state.speed;
   page.jump = false;
   page.step = f.step;
@@ -295,11 +296,14 @@ function speeds() {
   $("speed").replaceChildren(...options.map((v) => new Option(`×${v}`, v, false, v === page.state.speed)));
 }
 
-// The next state is asked for when the last has come and the pace allows, whether or not that one has been drawn.
+// The next state is asked for when the last has come and the pace allows: it is computed while that one is drawn. A
+// state that nobody would see is not asked for.
 let goingOn = 0;
+let unseen = 0; // states since the last picture
 function goOn() {
   clearTimeout(goingOn);
-  if (!page.playing || !page.running || page.waiting || document.hidden) return;
+  goingOn = 0;
+  if (!page.playing || !page.running || page.waiting || unseen > 1 || document.hidden) return;
   const early = PACE - (performance.now() - page.asked);
   if (early > 1) goingOn = setTimeout(goOn, early);
   else forward(page.state.speed);
@@ -310,6 +314,8 @@ document.addEventListener("visibilitychange", goOn);
 function tick() {
   requestAnimationFrame(tick);
   stage.draw(page.playing);
+  unseen = 0;
+  if (!goingOn) goOn();
 }
 
 // Words to the visitor

@@ -21,10 +21,10 @@ void main() {
   tint = colour;
 }`, `
 precision mediump float;
-uniform float glow;
+uniform float glow; uniform float reach;
 varying vec3 tint; varying float depth;
 void main() {
-  float r = 2.0 * length(gl_PointCoord - 0.5);
+  float r = reach * length(gl_PointCoord - 0.5);
   if (r > 1.0) discard;
   float core = 1.0 - smoothstep(0.40, 0.50, r);
   float halo = glow * (1.0 - r) * (1.0 - r);
