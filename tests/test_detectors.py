@@ -495,7 +495,7 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
         (lambda: af.detect_hyperplanes(T9), "V is missing"),
         (lambda: af.detect_hyperplanes(T9, V=np.ones((2, 3))), "give a square matrix"),
         (lambda: af.good_triple(V=[[np.inf]]), "not finite"),
-        (lambda: af.classify(V="I"), "V = 'I' is not a matrix"),
+        (lambda: af.classify(V="I"), "V = 'I' is not an array of numbers"),
         (lambda: af.classify(V=EYE, B=np.eye(3)), "give a 2 x 2 matrix"),
         (lambda: af.boolean_structure(EYE[:1]), "attention matrix"),
         (lambda: af.boolean_structure(2 * EYE), "row 0 of P is no probability vector"),

@@ -325,7 +325,7 @@ def test_the_experiments_say_where_their_numbers_are_derived():
     ("change", "told"),
     [
         ({"B": np.diag([1.0, 0.0])}, "B is singular"),  # the clock stops, and a solver would never end
-        ({"V": "V"}, "not a matrix"),
+        ({"V": "V"}, "not an array of numbers"),
         ({"ts": [0.0, np.nan]}, "not finite"),
         ({"x0": "tokens"}, "not an array"),
     ],

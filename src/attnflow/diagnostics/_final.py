@@ -45,22 +45,6 @@ def default_distance(size: float) -> float:
     return LINK * size if size > 0 else LINK
 
 
-def square_matrix(name: str, value: Any, d: int | None = None) -> np.ndarray:
-    """A square matrix of finite numbers, of size d if that is given; a number stands for a 1 x 1 matrix."""
-    try:
-        matrix = np.atleast_2d(np.asarray(value, float))
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {value!r} is not a matrix; give d rows of d numbers.") from None
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or 0 in matrix.shape:
-        raise InputError(f"{name} has shape {matrix.shape}; give a square matrix.")
-    if d is not None and len(matrix) != d:
-        raise InputError(f"{name} has shape {matrix.shape} and tokens have dimension {d}; give a {d} x {d} matrix.")
-    if not np.isfinite(matrix).all():
-        where = np.argwhere(~np.isfinite(matrix))[0].tolist()
-        raise InputError(f"{name} has at {where} an entry that is not finite; give numbers.")
-    return matrix
-
-
 def fastest(speed: Any, n: int) -> float | None:
     """The largest of the speeds `(n,)`, or of the lengths of the velocities `(n, d)`; `None` if there are none."""
     if speed is None:

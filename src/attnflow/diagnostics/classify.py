@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._linear_algebra import square_matrix
 from ..spaces import Numbers
-from ._final import plural, square_matrix
+from ._final import plural
 from .hyperplanes import GoodTriple, good_triple
 from .spectrum import CLOSE, Paranormal
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from .._linear_algebra import finite_array
 from ..errors import AttnflowWarning, InputError
-from ..spaces import is_concrete
 
 ENOUGH = 5.0
 
@@ -18,9 +18,7 @@ def effective_sample_size(P: ArrayLike) -> Float[np.ndarray, "..."]:
     system no longer follows the mean-field equation: a median below 5 is told in a warning. `P` is
     `af.attention_matrix(run, at=...)`, which has the weights of the tokens in it.
     """
-    if not is_concrete(P):
-        raise InputError("P is being traced; call effective_sample_size outside jit, grad and vmap.")
-    rows = np.asarray(P, float)
+    rows = finite_array("P", P)
     if rows.ndim < 2 or 0 in rows.shape:
         raise InputError(f"P has shape {rows.shape}; give attention matrices (..., n, m).")
     if (rows < 0).any():

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._linear_algebra import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..spaces import Numbers
@@ -30,7 +31,6 @@ from ._final import (
     listed,
     moving,
     plural,
-    square_matrix,
 )
 from ._rescaled_state import last_state
 from .spectrum import Paranormal, detect_paranormal

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
 
@@ -46,13 +47,13 @@ class PhaseReport:
 
 def phase_report(ts: Numbers, W2: Numbers, overlap: Numbers) -> PhaseReport:
     """Read the phases off the distance to the limit and the overlap with the dominant direction, both at times `ts`."""
-    ts, W2, overlap = (np.asarray(a, float) for a in (ts, W2, overlap))
+    ts, W2, overlap = finite_array("ts", ts), finite_array("W2", W2), finite_array("overlap", overlap)
     if ts.ndim != 1 or ts.size < 3 or W2.shape != ts.shape or overlap.shape != ts.shape:
         raise InputError(
             f"ts, W2 and overlap have shapes {ts.shape}, {W2.shape}, {overlap.shape}; give three (T,), T > 2."
         )
-    if not (np.isfinite(ts).all() and np.isfinite(W2).all() and np.isfinite(overlap).all()) or np.any(np.diff(ts) <= 0):
-        raise InputError("the curves must be finite and the times must increase.")
+    if np.any(np.diff(ts) <= 0):
+        raise InputError("the times of the curves must increase.")
     least = int(W2.argmin())
     far = W2 > NEAR * W2[least]
     before, after = np.flatnonzero(far[:least]), np.flatnonzero(far[least:])

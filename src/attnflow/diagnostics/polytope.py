@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._linear_algebra import square_matrix
 from ..flows import Run
 from ..spaces import Numbers
 from ._final import (
@@ -28,7 +29,6 @@ from ._final import (
     linking_distance,
     moving,
     plural,
-    square_matrix,
 )
 from ._hulls import Hull, hull
 from ._rescaled_state import last_state

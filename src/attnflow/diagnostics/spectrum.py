@@ -5,18 +5,16 @@ The theorems ask for $\mathbb R^d = F \oplus G$, both invariant under $V$, with
 $$ V|_F = \lambda\,\mathrm{Id}, \quad \lambda > 0, \qquad \rho(V|_G) < \lambda, $$
 
 in words: the eigenvalue of largest **modulus** is real, positive, and semisimple. The real part does not decide:
-$V = \mathrm{diag}(1, -2)$ is led by $-2$. An ordered real Schur form and one Sylvester equation give F, G and the
-oblique projector, also where eigenvectors are nearly parallel.
+$V = \mathrm{diag}(1, -2)$ is led by $-2$. The projector onto F along G is oblique unless $V$ is normal.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import schur, solve_sylvester
 
+from .._linear_algebra import InvariantSpace, invariant_space, square_matrix
 from ..errors import InputError
 from ..spaces import Numbers
-from ._final import square_matrix
 
 # A double eigenvalue that is defective splits by the root of round-off, a triple one by the cube root: so many parts of
 # |V| apart, eigenvalues are taken for one.
@@ -103,7 +101,7 @@ def detect_paranormal(*, V: Numbers, tol: float = 1e-8) -> Paranormal:
         return Paranormal(False, False, (why,), values, None, 0, 0, np.inf, np.inf, empty, empty.T)
     together = np.abs(values - lead) <= _reach(values, CLOSE * norm)
     k = int(together.sum())
-    basis, coordinates, block = _invariant(V, lead, k)
+    basis, coordinates, block, _ = _invariant(V, lead, k)
     geometric = int(np.sum(np.linalg.svd(V - lead * np.eye(d), compute_uv=False) <= CLOSE * norm))
     deviation = float(np.linalg.norm(block - lead * np.eye(k), 2))
     radius = float(np.abs(values[~together]).max(initial=0.0))
@@ -155,16 +153,8 @@ def _leading(values: np.ndarray, close: float) -> tuple[float | None, str]:
     return None, f"the largest modulus {largest:.6g} belongs to a real eigenvalue and also to {others}"
 
 
-def _invariant(V: np.ndarray, lead: float, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An orthonormal basis of the invariant space of the k eigenvalues at `lead`, the coordinates on it along the
-    space of the others, and V in that basis."""
+def _invariant(V: np.ndarray, lead: float, k: int) -> InvariantSpace:
+    """The invariant space of the k eigenvalues at `lead`."""
     near = np.sort(np.abs(np.linalg.eigvals(V) - lead))
     bound = (near[k - 1] + near[k]) / 2 if k < len(V) else np.inf
-    made = schur(V, output="real", sort=lambda re, im: abs(complex(re - lead, im)) <= bound)
-    T, U = np.asarray(made[0]), np.asarray(made[1])
-    first, rest = U[:, :k], U[:, k:]
-    if k == len(V):
-        return first, first.T, T
-    # span(first X + rest) is invariant as well when T11 X - X T22 = -T12.
-    X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])
-    return first, first.T - X @ rest.T, T[:k, :k]
+    return invariant_space(V, lambda value: abs(value - lead) <= bound)

@@ -59,7 +59,7 @@ class Run:
         """Go on from the last state to `t1`, with the same solver and tolerances unless `options` say otherwise."""
         from .simulate import simulate
 
-        self.check_single()
+        self.single()
         if self.model is None:
             raise InputError("this run carries no model to go on with; pass its last state to simulate yourself.")
         if "log_scale" in self.info:
@@ -82,23 +82,15 @@ class Run:
         """The run as an `xarray.Dataset` with named dimensions `time`, `token`, `coordinate`."""
         from ._storage import to_dataset
 
-        self.check_single()
+        self.single()
         return to_dataset(self)
 
     def save(self, path: str | PathLike) -> None:
         """Write the run as NetCDF4, whole or not at all; `attnflow.load` reads it back."""
         from ._storage import save
 
-        self.check_single()
+        self.single()
         save(self, path)
-
-    def check_single(self) -> None:
-        """Refuse a batch of runs, as `jax.vmap` makes them, where one is meant."""
-        if self.xs.ndim != 3:
-            raise InputError(
-                f"this is a batch of runs, of shape {self.xs.shape[:-3]}; take one, for example the first along the "
-                "first axis: jax.tree.map(lambda a: a[0], run)."
-            )
 
     def __repr__(self) -> str:
         if self.xs.ndim != 3 or not is_concrete(self.ts):

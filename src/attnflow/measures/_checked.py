@@ -6,30 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
-from ..spaces import Numbers, check_weights, is_concrete
+from ..spaces import Numbers, check_weights
 
 Real = np.ndarray | np.floating | float  # a number, or one for every leading axis
 
 
-def array(name: str, values: Numbers) -> np.ndarray:
-    """Finite numbers as a NumPy array."""
-    if not is_concrete(values):
-        raise InputError(
-            f"{name} is being traced, and this distance is computed by NumPy: call it outside jit and vmap."
-        )
-    try:
-        found = np.asarray(values, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is not an array of numbers; give points as rows.") from None
-    if not np.isfinite(found).all():
-        raise InputError(f"{name} has an entry that is not finite; remove that point.")
-    return found
-
-
 def cloud(name: str, points: Numbers) -> np.ndarray:
     """Points as rows, `(..., n, d)`."""
-    found = array(name, points)
+    found = finite_array(name, points)
     if found.ndim < 2 or 0 in found.shape[-2:]:
         raise InputError(f"{name} has shape {found.shape}; give points as rows, (n, d).")
     return found

@@ -17,9 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
-from ._checked import Real, array, exponent, masses
+from ._checked import Real, exponent, masses
 from .line import monotone_cost, ordered
 
 TURN = 2 * np.pi
@@ -92,7 +93,7 @@ def _by_median(x: np.ndarray, wx: np.ndarray, y: np.ndarray, wy: np.ndarray) -> 
 
 
 def _angles(name: str, values: Numbers) -> np.ndarray:
-    found = array(name, values)
+    found = finite_array(name, values)
     if found.ndim > 1:
         if found.shape[-1] != 2:
             raise InputError(f"{name} has shape {found.shape}; give angles (n,), or points of the plane (..., n, 2).")

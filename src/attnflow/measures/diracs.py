@@ -6,9 +6,10 @@ of one length. So the points that save most go to $e$ until its mass is full; on
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
-from ._checked import Real, array, cloud, exponent, masses
+from ._checked import Real, cloud, exponent, masses
 
 
 def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Numbers | None = None) -> Real:
@@ -22,7 +23,7 @@ def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Number
     >>> two_diracs(np.array([[1.0, 0.0], [0.0, 1.0]]), [1.0, 0.0], (0.5, 0.5))  # the second goes to (-1, 0)
     np.float64(1.0)
     """
-    points, centre, p = cloud("x", x), array("e", e), exponent(p)
+    points, centre, p = cloud("x", x), finite_array("e", e), exponent(p)
     if centre.shape != points.shape[-1:]:
         raise InputError(f"e has shape {centre.shape} and the points {points.shape[-1]} coordinates; they must agree.")
     first, _ = masses(m, 2)

@@ -5,9 +5,10 @@ $$ W_p(\mu, \nu)^p = \int_0^1 |F^{-1}(u) - G^{-1}(u)|^p\, du . $$
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
-from ._checked import Real, array, exponent, masses
+from ._checked import Real, exponent, masses
 
 
 def wasserstein_1d(
@@ -24,7 +25,7 @@ def wasserstein_1d(
     >>> float(wasserstein_1d([0.0, 1.0], [3.0, 5.0]))  # the square root of (3² + 4²)/2
     3.5355339059327378
     """
-    first, second, p = array("x", x), array("y", y), exponent(p)
+    first, second, p = finite_array("x", x), finite_array("y", y), exponent(p)
     for name, values in (("x", first), ("y", second)):
         if values.ndim < 1 or values.shape[-1] == 0:
             raise InputError(f"{name} has shape {values.shape}; give numbers as (..., n), at least one.")

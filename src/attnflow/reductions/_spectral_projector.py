@@ -1,18 +1,13 @@
-r"""The part of a matrix that grows fastest: its leading eigenvalues, their space, and the projector along the rest.
-
-With an ordered real Schur form $M = Z\begin{pmatrix}T_{11} & T_{12}\\ 0 & T_{22}\end{pmatrix}Z^\top$, the eigenvalues
-of $T_{11}$ being those of largest real part, and $R$ with $T_{11}R - RT_{22} = -T_{12}$, the projector is
-$Z\begin{pmatrix}I & -R\\ 0 & 0\end{pmatrix}Z^\top$. For a symmetric $M$ it is orthogonal.
-"""
+"""The part of a matrix that grows fastest: its eigenvalues of largest real part, and the projector on their space."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import schur, solve_sylvester
 
+from .._linear_algebra import invariant_space, square_matrix
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +43,15 @@ def dominant_eigenspace(M: Numbers, tol: float = 1e-7) -> DominantEigenspace:
     Eigenvalues whose real parts differ by at most `tol` times the norm of $M$ count as equal. For $M = \lambda I$ the
     space is everything and the projector the identity.
     """
-    M = square("M", M)
+    M = square_matrix("M", M)
     d = M.shape[0]
     norm = max(float(np.linalg.norm(M, 2)), np.finfo(float).tiny)
-    every = np.linalg.eigvals(M)
-    edge = float(np.real(every).max()) - tol * norm
-    ordered: Any = schur(M, output="real", sort=lambda re, im=0.0: re >= edge)
-    T, Z, k = ordered
-    leading, rest = T[:k, :k], T[k:, k:]
+    edge = float(np.real(np.linalg.eigvals(M)).max()) - tol * norm
+    basis, left, leading, rest = invariant_space(M, lambda value: value.real >= edge)
+    k = basis.shape[1]
     value = float(np.trace(leading)) / k
     others = np.linalg.eigvals(rest) if k < d else np.zeros(0)
     others = others[np.argsort(-np.real(others), kind="stable")]
-    basis, left = Z[:, :k], Z[:, :k].T
-    if k == d:
-        basis = left = np.eye(d)
-    else:
-        left = left - solve_sylvester(leading, -rest, -T[:k, k:]) @ Z[:, k:].T
     slack = 10 * tol * norm
     real = bool(np.abs(np.imag(np.linalg.eigvals(leading))).max() <= slack)
     return DominantEigenspace(
@@ -78,24 +66,9 @@ def dominant_eigenspace(M: Numbers, tol: float = 1e-7) -> DominantEigenspace:
     )
 
 
-def square(name: str, matrix: Any) -> np.ndarray:
-    """A square matrix of finite numbers, in NumPy."""
-    if not is_concrete(matrix):
-        raise InputError(f"{name} is being traced, and eigenvalues are SciPy's: call this outside jit, grad and vmap.")
-    try:
-        found = np.asarray(matrix, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {matrix!r} is not a matrix; give d rows of d numbers.") from None
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or found.size == 0:
-        raise InputError(f"{name} has shape {found.shape}; give a square matrix.")
-    if not np.isfinite(found).all():
-        raise InputError(f"{name} has an entry that is not finite; give numbers.")
-    return found
-
-
 def both(V: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two square matrices of one size."""
-    V, B = square("V", V), square("B", B)
+    V, B = square_matrix("V", V), square_matrix("B", B)
     if V.shape != B.shape:
         raise InputError(f"V has shape {V.shape} and B {B.shape}; they act on the same tokens.")
     return V, B

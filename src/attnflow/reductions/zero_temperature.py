@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 from scipy.integrate import solve_ivp
 
+from .._linear_algebra import finite_array
 from ..errors import AttnflowWarning, InputError, SolveError
 from ..spaces import Numbers, Sphere
 from ._spectral_projector import DominantEigenspace, both, dominant_eigenspace
@@ -33,7 +34,8 @@ CONDITION = 1e6  # of the eigenvectors: with a larger one too many digits of the
 
 def zero_temperature_matrix(*, V: ArrayLike, B: ArrayLike) -> Float[Array, "d d"]:
     r"""$M = VB^\top$, whose flow on directions is that of attention at zero temperature, up to the clock."""
-    return jnp.asarray(V) @ jnp.asarray(B).T
+    V, B = both(V, B)
+    return jnp.asarray(V @ B.T)
 
 
 def zero_temperature_field(x: Float[ArrayLike, "*batch d"], *, V: ArrayLike, B: ArrayLike) -> Float[Array, "*batch d"]:
@@ -55,7 +57,7 @@ def projection_map(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batc
     NaN, with a warning. Refused if the leading eigenvalue is not real and semisimple, since then there is no limit.
     """
     V, B = both(V, B)
-    x = _points("x", x)
+    x = finite_array("x", x)
     if x.ndim < 1 or x.shape[-1] != len(V):
         raise InputError(f"x has shape {x.shape}; give points of dimension {len(V)}, (..., {len(V)}).")
     space = limit_space(V=V, B=B)
@@ -99,30 +101,19 @@ def zero_temperature_flow(x0: Numbers, ts: Numbers, *, V: Numbers, B: Numbers) -
     number of points. Where $M$ has no good basis of eigenvectors the field itself is integrated instead.
     """
     V, B = both(V, B)
-    x0 = _points("x0", x0)
+    x0 = finite_array("x0", x0)
     if x0.ndim != 2 or x0.shape[1] != len(V):
         raise InputError(f"x0 has shape {x0.shape}; give points (n, {len(V)}) of the sphere.")
     norms = np.linalg.norm(x0, axis=1)
     if not np.all(np.abs(norms - 1) < 1e-4):
         raise InputError(f"a point has the norm {norms[np.argmax(np.abs(norms - 1))]:.6g}; give unit vectors.")
-    times = _points("ts", ts)
+    times = finite_array("ts", ts)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) <= 0):
         raise InputError("ts must be a list of increasing times.")
     sizes = np.linalg.svd(B, compute_uv=False)
     if sizes[-1] <= len(B) * np.finfo(float).eps * sizes[0]:
         raise InputError("B is singular: where B^T x = 0 a query prefers no key and the clock stops; take another B.")
     return jnp.asarray(_flow(x0 / norms[:, None], times, V, B), jnp.result_type(float))
-
-
-def _points(name: str, values: Numbers) -> np.ndarray:
-    """Finite numbers, in NumPy."""
-    try:
-        found = np.asarray(values, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is not an array of numbers.") from None
-    if not np.isfinite(found).all():
-        raise InputError(f"{name} has an entry that is not finite; give numbers.")
-    return found
 
 
 def _flow(x0: np.ndarray, ts: np.ndarray, V: np.ndarray, B: np.ndarray) -> np.ndarray:
