@@ -50,8 +50,8 @@ class Run:
         """This run, refused in a sentence if it is a batch that came out of `jax.vmap`."""
         if self.xs.ndim != 3:
             raise InputError(
-                f"this is a batch of runs, with xs of shape {self.xs.shape}; take one of them, for example "
-                "jax.tree.map(lambda a: a[0], runs)."
+                f"this is a batch of runs, of shape {self.xs.shape[:-3]}; take one, for example the first along the "
+                "first axis: jax.tree.map(lambda a: a[0], run)."
             )
         return self
 
