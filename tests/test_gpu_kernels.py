@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.pairsums import _direct
+from attnflow.flows._fused import fused_steps
+from attnflow.pairsums import _direct, _gpu
 
 
 def cloud(rng, n, d, radius=1.0):
@@ -171,3 +172,21 @@ def test_what_has_no_fused_kernel_is_refused(reason, model, n, d, dtype):
             dtype=dtype,
             engine="fused",
         )
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_kernels_are_translated_for_a_gpu_also_where_there_is_none(d, monkeypatch):
+    """The instructions of our own, which the interpreter does not use, in both layouts of a cloud."""
+    monkeypatch.setattr(_gpu, "interpreted", lambda: False)
+    model = af.SelfAttention(beta=9.0)
+
+    def sums(x):
+        return af.pair_sums(af.Inner(9.0), x, x, x, kernel="direct")
+
+    def steps(x):
+        return fused_steps(model, (x, x), jnp.float32(0.1), jnp.asarray(5), None, "rk4")
+
+    for program, shape in ((sums, (100, d)), (steps, (7, 20, d))):
+        tokens = jax.ShapeDtypeStruct(shape, jnp.float32)
+        text = jax.jit(program).trace(tokens).lower(lowering_platforms=("cuda",)).as_text()
+        assert "__gpu$xla.gpu.triton" in text

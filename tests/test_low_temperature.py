@@ -261,10 +261,10 @@ def computed(module, chosen):
 
 
 def holds(module, results, *ids):
-    for claim in module.EXPERIMENT.claims:
-        if claim.id in ids or not ids:
-            verdict = judge(claim, results, "quick")
-            assert verdict["status"] == "holds", (claim.id, verdict["measured"], verdict["note"])
+    claims = {claim.id: claim for claim in module.EXPERIMENT.claims}
+    for name in ids or claims:
+        verdict = judge(claims[name], results, "quick")
+        assert verdict["status"] == "holds", (name, verdict["measured"], verdict["note"])
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..pairsums import AbstractPairs, AbstractScore, Full, check_width
+from ..pairsums._algebra import matmul
 from ..spaces import is_concrete
 
 
@@ -98,4 +99,4 @@ def apply_value(V: Float[Array, "p e"] | None, y: Float[Array, "m d"]) -> Float[
     if V is None:
         return y
     check_width("V", V, y.shape[1])
-    return y @ V.astype(y.dtype).T
+    return matmul(y, V.astype(y.dtype).T)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
@@ -57,7 +58,7 @@ class Linear(AbstractAttention):
         if isinstance(pairs, Full) and pairs.skip is None and not pairs.normalized:
             queries, keys, *_ = self.score.project(x, y)
             weighted = values / y.shape[0] if w is None else w.astype(y.dtype)[:, None] * values
-            return queries @ (keys.T @ weighted)
+            return matmul(queries, matmul(keys.T, weighted))
         total, _ = pair_sums(
             self.score, x, y, values, log_w=log_weights(w), pairs=pairs, reduce=jnp.positive, kernel=kernel
         )

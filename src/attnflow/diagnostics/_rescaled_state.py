@@ -10,6 +10,7 @@ from scipy.linalg import expm
 from scipy.special import softmax
 
 from ..attention import Softmax
+from ..attention._energy import bilinear_form
 from ..errors import InputError
 from ..flows import Run, rescaled
 from ..pairsums import Full
@@ -57,9 +58,7 @@ def _matrices(model: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None,
     attention: Any = getattr(model, "attention", None)
     if not isinstance(attention, Softmax) or not isinstance(getattr(model, "pairs", None), Full):
         return np.asarray(V, float), None, 1.0
-    Q, K, B = attention.Q, attention.K, attention.B
-    B = np.eye(d) if Q is None and B is None else B if Q is None else np.asarray(Q, float).T @ np.asarray(K, float)
-    return np.asarray(V, float), np.asarray(B, float), float(np.asarray(attention.beta))
+    return np.asarray(V, float), np.asarray(bilinear_form(attention, d), float), float(np.asarray(attention.beta))
 
 
 def _velocity(z: np.ndarray, t: float, V: np.ndarray, B: np.ndarray, weights: Any) -> np.ndarray:

@@ -20,7 +20,8 @@ from ..attention import Softmax, Unnormalized
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
-from ..pairsums._gpu import LOG2E, interpreted, multiply_add, power_of_two
+from ..pairsums._algebra import matmul
+from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
 from ..spaces import Euclidean, Sphere
 from ._steps import State
@@ -60,7 +61,7 @@ def fused_steps(
     width = d if flat else max(16, 1 << (d - 1).bit_length())
     wide = lambda a, *by: jnp.pad(a, [(0, k - s) for s, k in zip(a.shape, by, strict=True)])  # noqa: E731
     attention = model.attention
-    B = attention.B if attention.Q is None and attention.K is None else _product(attention, d)
+    B = attention.B if attention.Q is None else matmul(attention.Q.T, attention.K)
     score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
     beta = attention.beta.astype(x.dtype)
@@ -87,31 +88,16 @@ def fused_steps(
         wide(score, width, width),
         wide(value, width, width),
     )
-    everyones = [pl.BlockSpec(a.shape, lambda i, a=a: (0,) * a.ndim) for a in given]
-    out = pl.pallas_call(
+    out = launch(
         functools.partial(_kernel, kind),
         out_shape=jax.ShapeDtypeStruct(filled.shape, filled.dtype),
         grid=(c,),
-        in_specs=[*everyones, cloud],
+        in_specs=[*map(whole, given), cloud],
         out_specs=cloud,
-        interpret=interpreted(),
-        **({} if interpreted() else {"compiler_params": _parameters(flat, rows, width)}),
+        warps=rows // 32 if flat else 1 if width <= 64 else 2,  # as measured
     )(*given, filled)
     x = jnp.moveaxis(out[:, :, :n], 0, 2) if flat else out[:, :n, :d]
     return x, model.space.nearest(x)
-
-
-def _product(attention: Any, d: int) -> Array:
-    """$B = Q^\\top K$."""
-    one = jnp.eye(d)
-    return (one if attention.Q is None else attention.Q).T @ (one if attention.K is None else attention.K)
-
-
-def _parameters(flat: bool, rows: int, width: int) -> Any:
-    from jax.experimental.pallas import triton
-
-    warps = rows // 32 if flat else 1 if width <= 64 else 2  # as measured
-    return triton.CompilerParams(num_warps=warps, num_stages=1)
 
 
 class _Kind(NamedTuple):

@@ -45,11 +45,11 @@ def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n
 
 
 # On a GPU a product of float32 matrices keeps eleven bits unless it is told otherwise.
-_matmul = functools.partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
+matmul = functools.partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 MATMUL = Algebra(
-    lambda q, k: _matmul(q, k.T),
+    lambda q, k: matmul(q, k.T),
     lambda q, k: jnp.sum((q[:, None, :] - k[None, :, :]) ** 2, axis=-1),
-    _matmul,
+    matmul,
     lambda a: a,
     exp,
 )

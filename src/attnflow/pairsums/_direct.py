@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from . import _tensor as tensor
 from ._blocked import blocked_sums
 from ._bounded import upper_bound
-from ._gpu import LOG2E, interpreted, multiply_add, power_of_two
+from ._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ._pairs import AbstractPairs, Full
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
@@ -124,8 +124,8 @@ def _along_keys(
 
     n, m = queries.shape[1], keys.shape[1]
     parts = -(-m // PARTIAL)
-    whole = -(-m // (parts * KEYS * UNROLL)) * KEYS * UNROLL  # keys in one partial sum
-    missing = parts * whole - m
+    length = -(-m // (parts * KEYS * UNROLL)) * KEYS * UNROLL  # keys in one partial sum
+    missing = parts * length - m
     if missing and bias is None:
         bias = jnp.zeros(m, jnp.float32)
     wide = lambda a, by, fill=0.0: jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, by)], constant_values=fill)  # noqa: E731
@@ -135,27 +135,20 @@ def _along_keys(
     if bias is not None:
         given.append(wide(bias, missing, -jnp.inf))
     mine = lambda a: pl.BlockSpec((*a.shape[:-1], QUERIES), lambda i: (0,) * (a.ndim - 1) + (i,))  # noqa: E731
-    all_of = lambda a: pl.BlockSpec(a.shape, lambda i: (0,) * a.ndim)  # noqa: E731
     out = jax.ShapeDtypeStruct((rows, queries.shape[1]), jnp.float32)
-    found = pl.pallas_call(
-        functools.partial(kernel, len(values), bias is not None, whole),
+    found = launch(
+        functools.partial(kernel, len(values), bias is not None, length),
         out_shape=out,
         grid=(queries.shape[1] // QUERIES,),
-        in_specs=[mine(queries), mine(start), *(all_of(a) for a in given[2:])],
+        in_specs=[mine(queries), mine(start), *map(whole, given[2:])],
         out_specs=mine(out),
-        interpret=interpreted(),
-        **({} if interpreted() else {"compiler_params": _parameters()}),
+        warps=WARPS,
+        stages=2,
     )(*given)
     return found[:, :n]
 
 
-def _parameters() -> Any:
-    from jax.experimental.pallas import triton
-
-    return triton.CompilerParams(num_warps=WARPS, num_stages=2)
-
-
-def _sum_kernel(p: int, biased: bool, whole: int, q_ref: Any, start_ref: Any, k_ref: Any, *refs: Any) -> None:
+def _sum_kernel(p: int, biased: bool, length: int, q_ref: Any, start_ref: Any, k_ref: Any, *refs: Any) -> None:
     v_ref, bias_ref, out_ref = _named(p, biased, refs)
     logits = _scores(q_ref, start_ref, k_ref, bias_ref)
     nothing = (jnp.zeros((QUERIES, KEYS), jnp.float32),) * (p + 1)
@@ -163,21 +156,21 @@ def _sum_kernel(p: int, biased: bool, whole: int, q_ref: Any, start_ref: Any, k_
     def partial_sum(part: Any, sums: tuple[Array, ...]) -> tuple[Array, ...]:
         def more(step: Any, sums: tuple[Array, ...]) -> tuple[Array, ...]:
             for k in range(UNROLL):
-                at = _at(part * whole + (step * UNROLL + k) * KEYS)
+                at = _at(part * length + (step * UNROLL + k) * KEYS)
                 e = power_of_two(logits(at))
                 added = [multiply_add(e, v_ref[c, at][None, :], sums[c]) for c in range(p)]
                 sums = (*added, sums[p] + e)
             return sums
 
-        found = jax.lax.fori_loop(0, whole // (KEYS * UNROLL), more, nothing)
+        found = jax.lax.fori_loop(0, length // (KEYS * UNROLL), more, nothing)
         return tuple(a + jnp.sum(b, axis=1) for a, b in zip(sums, found, strict=True))
 
     zero = (jnp.zeros(QUERIES, jnp.float32),) * (p + 1)
-    for c, a in enumerate(jax.lax.fori_loop(0, k_ref.shape[1] // whole, partial_sum, zero)):
+    for c, a in enumerate(jax.lax.fori_loop(0, k_ref.shape[1] // length, partial_sum, zero)):
         out_ref[c, :] = a
 
 
-def _top_kernel(p: int, biased: bool, whole: int, q_ref: Any, start_ref: Any, k_ref: Any, *refs: Any) -> None:
+def _top_kernel(p: int, biased: bool, length: int, q_ref: Any, start_ref: Any, k_ref: Any, *refs: Any) -> None:
     _, bias_ref, out_ref = _named(p, biased, refs)
     logits = _scores(q_ref, start_ref, k_ref, bias_ref)
     bottom = jnp.full((QUERIES, KEYS), -jnp.inf, jnp.float32)

@@ -5,6 +5,8 @@ sum over pairs does), and a power of two is taken without the three instructions
 GPU, in the interpreter, both are written out.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -15,6 +17,23 @@ LOG2E = 1.4426950408889634
 def interpreted() -> bool:
     """Whether kernels are interpreted: right and slow, where there is no GPU."""
     return jax.default_backend() != "gpu"
+
+
+def launch(kernel: Any, *, warps: int, stages: int = 1, **options: Any) -> Any:
+    """`pallas_call`, interpreted where there is no GPU."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
+    if interpreted():
+        return pl.pallas_call(kernel, interpret=True, **options)
+    return pl.pallas_call(kernel, compiler_params=triton.CompilerParams(num_warps=warps, num_stages=stages), **options)
+
+
+def whole(a: Any) -> Any:
+    """The block of an array that every program sees: all of it."""
+    from jax.experimental import pallas as pl
+
+    return pl.BlockSpec(a.shape, lambda i: (0,) * len(a.shape))
 
 
 def multiply_add(a: Array, b: Array, c: Array) -> Array:

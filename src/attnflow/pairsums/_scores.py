@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ._algebra import MATMUL, Algebra
+from ._algebra import MATMUL, Algebra, matmul
 
 
 class Projected(NamedTuple):
@@ -111,13 +111,13 @@ class Inner(AbstractScore):
         if self.B is not None:
             check_width("B", self.B.T, x.shape[1])
             check_width("B", self.B, y.shape[1])
-            queries = queries @ self.B.astype(x.dtype)
+            queries = matmul(queries, self.B.astype(x.dtype))
         if self.Q is not None:
             check_width("Q", self.Q, x.shape[1])
-            queries = queries @ self.Q.astype(x.dtype).T
+            queries = matmul(queries, self.Q.astype(x.dtype).T)
         if self.K is not None:
             check_width("K", self.K, y.shape[1])
-            keys = keys @ self.K.astype(y.dtype).T
+            keys = matmul(keys, self.K.astype(y.dtype).T)
         return Projected(self.beta.astype(x.dtype) * queries, keys)
 
     @property
@@ -161,8 +161,8 @@ class SquaredDistance(AbstractScore):
         for name, matrix, cloud in (("Q", self.Q, x), ("K", self.K, y)):
             if matrix is not None:
                 check_width(name, matrix, cloud.shape[1])
-        u = x if self.Q is None else x @ self.Q.astype(x.dtype).T
-        v = y if self.K is None else y @ self.K.astype(y.dtype).T
+        u = x if self.Q is None else matmul(x, self.Q.astype(x.dtype).T)
+        v = y if self.K is None else matmul(y, self.K.astype(y.dtype).T)
         g = self.g.astype(x.dtype)
         if self.by_difference:  # g waits for the difference: a factor before it would round the points first
             return Projected(u, v)

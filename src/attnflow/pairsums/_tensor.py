@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._gpu import interpreted, power_of_two
+from ._gpu import launch, power_of_two, whole
 
 WIDTH = 128  # dimensions and values, at most
 QUERIES, KEYS = 128, 64
@@ -83,17 +83,16 @@ def tensor_sums(
         *v,
     ]
     mine = lambda a: pl.BlockSpec((QUERIES, *a.shape[1:]), lambda i: (i,) + (0,) * (a.ndim - 1))  # noqa: E731
-    all_of = lambda a: pl.BlockSpec(a.shape, lambda i: (0,) * a.ndim)  # noqa: E731
     rows = q.leading.shape[0]
     out = [jax.ShapeDtypeStruct((rows, v.leading.shape[1]), jnp.float32), jax.ShapeDtypeStruct((rows,), jnp.float32)]
-    num, mass = pl.pallas_call(
+    num, mass = launch(
         _kernel,
         out_shape=out,
         grid=(rows // QUERIES,),
-        in_specs=[(mine if i in (1, 3, 4) else all_of)(a) for i, a in enumerate(given)],
+        in_specs=[(mine if i in (1, 3, 4) else whole)(a) for i, a in enumerate(given)],
         out_specs=[mine(a) for a in out],
-        interpret=interpreted(),
-        **({} if interpreted() else {"compiler_params": _parameters(max(q.leading.shape[1], v.leading.shape[1]))}),
+        warps=4 if max(q.leading.shape[1], v.leading.shape[1]) <= 64 else 8,  # as measured
+        stages=2,
     )(*given)
     return v_scale * num[:n, :p], mass[:n]
 
@@ -111,12 +110,6 @@ def _scaled(a: Array) -> tuple[Halves, Array]:
     # Without the barrier the compiler takes a number that is rounded and widened again for the number itself.
     leading = jax.lax.optimization_barrier(a.astype(jnp.float16))
     return Halves(leading, Halves.rest(a, leading)), scale
-
-
-def _parameters(width: int) -> Any:
-    from jax.experimental.pallas import triton
-
-    return triton.CompilerParams(num_warps=4 if width <= 64 else 8, num_stages=2)  # as measured
 
 
 def _kernel(

@@ -80,7 +80,7 @@ CLAIMS = [
         measure=final_rank,
         source=f"{PAPER}, the figure of low rank",
         provenance="figure",
-        note="an observation on the true dynamics; the paper's picture is of the linear flow",
+        note="an observation on the true dynamics, and n/4 is ours; the paper's picture is of the linear flow",
     ),
     Claim(
         id="high-boolean",
@@ -126,5 +126,6 @@ CLAIMS = [
         measure=final_leaders,
         source=f"{PAPER}, the figure of leaders",
         provenance="figure",
+        note="an observation: the figure shows few leaders, and three is our reading of few",
     ),
 ]
