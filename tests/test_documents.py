@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import attnflow as af
+from attnflow import registry
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -105,3 +106,14 @@ def test_what_our_code_is_told_to_stop_using_is_an_error():
     with warnings.catch_warnings(record=True) as told:
         warnings.warn_explicit("told of attnflow", DeprecationWarning, "file.py", 1, module="others", registry={})
     assert len(told) == 1
+
+
+def test_claims_name_sections_that_are_there():
+    """Every section of the project's own pages that a claim gives as the source of its number."""
+    sources = [s for e in registry.entries("experiment").values() for c in e.claims for s in c.source.split("; ")]
+    cited = [source for source in sources if ".md" in source]
+    assert len(cited) > 200
+    for source in cited:
+        page, _, section = source.partition(", ")
+        headings = [line.lstrip("#").strip() for line in (ROOT / page).read_text().splitlines() if line[:2] == "##"]
+        assert not section or section in headings, source
