@@ -65,44 +65,58 @@ def ceilings() -> dict[str, float]:
     }
 
 
-def system(n: int, d: int) -> dict[str, Any]:
-    """One cloud: softmax attention of all to all."""
+def system(n: int, d: int, kind: str = "softmax") -> dict[str, Any]:
+    """One cloud: softmax attention of all to all, causal attention, or hardmax."""
     x = units(n, d)
     tokens = jnp.asarray(x)
-    some = slice(0, 256)
-    e = np.exp(BETA * (x[some].astype(float) @ x.T.astype(float) - 1))
+    pairs = n * (n + 1) / 2 if kind == "causal" else float(n) * n
+    some = np.linspace(0, n - 1, 256).astype(int)
+    s = x[some].astype(float) @ x.T.astype(float)
+    if kind == "causal":
+        s = np.where(np.arange(n) <= some[:, None], s, -np.inf)
+    e = (s == s.max(1, keepdims=True)).astype(float) if kind == "hardmax" else np.exp(BETA * (s - 1))
     exact = e @ x.astype(float) / e.sum(1, keepdims=True)
+    attention = af.Hardmax() if kind == "hardmax" else af.Softmax(beta=BETA)
     found: dict[str, Any] = {}
     for kernel in ("direct", "blocked", "dense"):
         if kernel == "dense" and n > 32768:
             continue
-        attention = af.Softmax(beta=BETA)
+        seen = af.Causal() if kind == "causal" else af.Full()
         start = time.perf_counter()
-        program = jax.jit(lambda x, k=kernel: attention(x, x, kernel=k)).lower(tokens).compile()  # noqa: B023
+        program = jax.jit(lambda x, k=kernel, p=seen: attention(x, x, pairs=p, kernel=k)).lower(tokens).compile()
         compile_seconds = time.perf_counter() - start
         took = seconds(lambda p=program: p(tokens))
         error = float(np.abs(np.asarray(program(tokens))[some] - exact).max())
-        found[f"attnflow {kernel}"] = {"gpairs": n * n / took / 1e9, "error": error, "compile_seconds": compile_seconds}
+        found[f"attnflow {kernel}"] = {"gpairs": pairs / took / 1e9, "error": error, "compile_seconds": compile_seconds}
     if importlib.util.find_spec("torch"):
         import torch
 
         t = torch.from_numpy(x).cuda()
         torch.backends.cuda.matmul.allow_tf32 = False
-        rivals = {
-            "torch SDPA": lambda: torch.nn.functional.scaled_dot_product_attention(*[t[None, None]] * 3, scale=BETA),
+        sdpa = torch.nn.functional.scaled_dot_product_attention
+        rivals: dict[str, Callable[[], Any]] = {
+            "torch SDPA": lambda: sdpa(*[t[None, None]] * 3, scale=BETA, is_causal=kind == "causal"),
             "PyTorch eager": lambda: torch.softmax(BETA * (t @ t.T), dim=-1) @ t,
         }
+        if kind == "causal":
+            del rivals["PyTorch eager"]
+        if kind == "hardmax":
+            rivals = {"PyTorch eager": lambda: t[torch.argmax(t @ t.T, dim=-1)]}
         for name, run in rivals.items():
             with torch.no_grad():
                 took = seconds(run, torch_wait, 3)
                 error = float(np.abs(run().reshape(n, d)[some].cpu().numpy() - exact).max())
-            found[name] = {"gpairs": n * n / took / 1e9, "error": error}
+            found[name] = {"gpairs": pairs / took / 1e9, "error": error}
     return found
 
 
-def ensemble(d: int, n: int = 32, realizations: int = 4096, steps: int = 100) -> dict[str, Any]:
-    """Many small clouds, Euler steps back to the sphere: the whole of `af.ensemble`, draws and statistics included."""
-    model = af.SelfAttention(beta=BETA)
+def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 4096, steps: int = 100) -> dict[str, Any]:
+    """Many small clouds, Euler steps back to the sphere: the whole of `af.ensemble`, draws and statistics included.
+
+    All n^2 pairs are counted, also where half of them are masked.
+    """
+    attention = af.Hardmax() if kind == "hardmax" else af.Softmax(beta=BETA)
+    model = af.SelfAttention(attention, pairs=af.Causal() if kind == "causal" else af.Full())
     long = 50 * steps  # draws and statistics take milliseconds, which few steps would not
     pairs = float(realizations) * n * n
     found: dict[str, Any] = {}
@@ -125,18 +139,25 @@ def ensemble(d: int, n: int = 32, realizations: int = 4096, steps: int = 100) ->
             "gpairs": pairs * count / best / 1e9,
             "compile_seconds": first.stats["compile_seconds"],
         }
-    found["attnflow fused, steps alone"] = fused_steps(d, n, realizations, steps)
+    if kind == "softmax":
+        found["attnflow fused, steps alone"] = fused_steps(d, n, realizations, steps)
     if importlib.util.find_spec("torch"):
         import torch
 
         x0 = torch.from_numpy(units(realizations, n, d)).cuda()
         torch.backends.cuda.matmul.allow_tf32 = False
+        mask = torch.triu(torch.full((n, n), -torch.inf if kind == "causal" else 0.0), 1).cuda()
+
+        def weights(s):
+            if kind == "hardmax":
+                return torch.nn.functional.one_hot(s.argmax(dim=-1), n).to(s.dtype)
+            return torch.softmax(BETA * s + mask if kind == "causal" else BETA * s, dim=-1)
 
         def eager():
             x = x0
             with torch.no_grad():
                 for _ in range(steps):
-                    x = x + STEP * torch.softmax(BETA * (x @ x.transpose(1, 2)), dim=-1) @ x
+                    x = x + STEP * weights(x @ x.transpose(1, 2)) @ x
                     x = x / x.norm(dim=-1, keepdim=True)
             return x
 
@@ -205,6 +226,10 @@ def main() -> None:
     clouds = ((65536, 3), (65536, 2), (32768, 64), (32768, 128))
     cases = {f"one system n={n} d={d} float32": lambda n=n, d=d: system(n, d) for n, d in clouds}
     cases |= {f"ensemble n=32 d={d} float32": lambda d=d: ensemble(d) for d in (2, 8, 32, 128)}
+    others = ((65536, 3, "causal"), (32768, 64, "causal"), (65536, 3, "hardmax"))
+    cases |= {f"one system, {k}, n={n} d={d} float32": lambda n=n, d=d, k=k: system(n, d, k) for n, d, k in others}
+    others = ((2, "causal"), (32, "causal"), (2, "hardmax"))
+    cases |= {f"ensemble, {k}, n=32 d={d} float32": lambda d=d, k=k: ensemble(d, k) for d, k in others}
     record: dict[str, Any] = {"machine": {**description(), "gpu": jax.devices()[0].device_kind}, "cases": {}}
     for name, measure in cases.items():
         record["cases"][name] = numbers = measure()

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..attention import Softmax, Unnormalized
+from ..attention import Hardmax, Softmax, Unnormalized
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
-from ..pairsums import Full
+from ..pairsums import AbstractPairs, Full
 from ..pairsums._algebra import matmul
 from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
@@ -37,10 +37,12 @@ def why_not(model: AbstractModel, n: int, d: int, dtype: Any) -> str | None:
         return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32"
     if n > TOKENS or d > DIMENSION:
         return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
-    if not isinstance(model, SelfAttention) or not isinstance(model.attention, Softmax | Unnormalized):
-        return "the kernel knows softmax and unnormalised self-attention alone"
-    if not isinstance(model.pairs, Full) or model.pairs.skip is not None or model.pairs.normalized:
-        return "the kernel knows pairs of all tokens alone"
+    if not isinstance(model, SelfAttention) or not isinstance(model.attention, Softmax | Unnormalized | Hardmax):
+        return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
+    if isinstance(model.attention, Hardmax) and not _everyone(model.pairs):
+        return "the kernel knows hardmax among all tokens alone"
+    if isinstance(model.attention, Hardmax) and d > COORDINATES:
+        return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
     if not isinstance(model.space, Sphere | Euclidean):
         return f"the kernel does not know the space {type(model.space).__name__}"
     if depends_on_time(model.attention):
@@ -64,14 +66,19 @@ def fused_steps(
     B = attention.B if attention.Q is None else matmul(attention.Q.T, attention.K)
     score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
-    beta = attention.beta.astype(x.dtype)
+    hard = isinstance(attention, Hardmax)
+    beta, tol = (jnp.ones(()), attention.tol) if hard else (LOG2E * attention.beta, jnp.zeros(()))
     masses = jnp.full(n, 1 / n, x.dtype) if w is None else w.astype(x.dtype)
+    everyone = _everyone(model.pairs)
+    between = _positional(model.pairs, masses)
     kind = _Kind(
         flat=flat,
         sphere=isinstance(model.space, Sphere),
         scored=B is not None,
+        everyone=everyone,
         valued=attention.V is not None,
-        normalized=isinstance(attention, Softmax),
+        hard=hard,
+        normalized=not isinstance(attention, Unnormalized),
         shifted=getattr(attention, "shifted", False),
         solver=solver,
     )
@@ -82,22 +89,39 @@ def fused_steps(
     place = (lambda i: (0, i, 0)) if flat else (lambda i: (i, 0, 0))
     cloud = pl.BlockSpec(shape, place)
     given = (
-        jnp.stack([h.astype(x.dtype), LOG2E * beta]),
+        jnp.stack([a.astype(x.dtype) for a in (h, beta, tol)]),
         jnp.atleast_1d(steps.astype(jnp.int32)),
         LOG2E * jnp.log(wide(masses, rows)),
         wide(score, width, width),
         wide(value, width, width),
+        None if everyone else wide(LOG2E * (between.T if flat else between), rows, rows),
     )
     out = launch(
         functools.partial(_kernel, kind),
         out_shape=jax.ShapeDtypeStruct(filled.shape, filled.dtype),
         grid=(c,),
-        in_specs=[*map(whole, given), cloud],
+        in_specs=[*jax.tree.map(whole, given), cloud],
         out_specs=cloud,
         warps=rows // 32 if flat else 1 if width <= 64 else 2,  # as measured
     )(*given, filled)
     x = jnp.moveaxis(out[:, :, :n], 0, 2) if flat else out[:, :n, :d]
     return x, model.space.nearest(x)
+
+
+def _everyone(pairs: AbstractPairs) -> bool:
+    return isinstance(pairs, Full) and pairs.skip is None and not pairs.normalized
+
+
+def _positional(pairs: AbstractPairs, masses: Float[Array, " n"]) -> Float[Array, "n n"]:
+    """What pairs add to the score of a query, down, for a key, across: for exponentials inside and outside are one."""
+    n, i = masses.size, jnp.arange(masses.size)
+    inside, outside = pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)
+    total = sum((a for a in (inside, outside) if a is not None), start=jnp.zeros((n, n)))
+    if pairs.normalized:
+        outside = jnp.zeros((n, n)) if outside is None else outside
+        mass = jax.nn.logsumexp(outside + jnp.log(masses).astype(outside.dtype)[None, :], axis=1)
+        total = total - jnp.where(mass > -jnp.inf, mass, 0)[:, None]
+    return total.astype(masses.dtype)
 
 
 class _Kind(NamedTuple):
@@ -106,15 +130,17 @@ class _Kind(NamedTuple):
     flat: bool
     sphere: bool
     scored: bool
+    everyone: bool
     valued: bool
+    hard: bool
     normalized: bool
     shifted: bool
     solver: str
 
     @property
     def bounded(self) -> bool:
-        """On the sphere no score exceeds beta; elsewhere the greatest of each query must be found."""
-        return self.sphere and not self.scored
+        """On the sphere no score exceeds beta, and one's own reaches it; elsewhere the greatest must be found."""
+        return self.sphere and self.everyone and not self.scored and not self.hard
 
 
 def _kernel(
@@ -124,12 +150,17 @@ def _kernel(
     log_w_ref: Any,
     score_ref: Any,
     value_ref: Any,
+    between_ref: Any,
     x_ref: Any,
     out_ref: Any,
 ) -> None:
-    h, c = number_ref[0], number_ref[1]
+    h, c, tol = number_ref[0], number_ref[1], number_ref[2]
     layout = _Coordinates if kind.flat else _Matrix
-    attend = layout.attention(kind, c, log_w_ref[:], score_ref, value_ref)
+    log_w = jnp.expand_dims(log_w_ref[:], 1 - layout.KEYS)
+    start = jnp.where(log_w > -jnp.inf, 0.0, -jnp.inf) if kind.hard else log_w - c if kind.bounded else log_w
+    start = start if between_ref is None else start + between_ref[...]
+    weigh = functools.partial(_weights, kind, c, tol, log_w, layout.KEYS)
+    attend = layout.attention(kind, c, start, weigh, score_ref, value_ref)
     space = _Space(layout.inner, kind.sphere)
     step = functools.partial(_STEPS[kind.solver], space, attend, h)
     x = layout.load(x_ref)
@@ -189,6 +220,8 @@ _STEPS = {"euler-retract": _euler_retract, "euler": _euler, "rk4": _rk4}
 class _Coordinates:
     """A cloud as a tuple of coordinates, each with an entry per token."""
 
+    KEYS = 0  # the axis of the keys among pairs
+
     @staticmethod
     def load(ref: Any) -> tuple[Array, ...]:
         return tuple(ref[k, 0, :] for k in range(ref.shape[0]))
@@ -206,7 +239,7 @@ class _Coordinates:
         return total
 
     @staticmethod
-    def attention(kind: _Kind, c: Any, log_w: Array, score_ref: Any, value_ref: Any) -> Any:
+    def attention(kind: _Kind, c: Any, start: Array, weigh: Any, score_ref: Any, value_ref: Any) -> Any:
         def times(x: tuple[Array, ...], ref: Any, given: bool) -> tuple[Array, ...]:
             if not given:
                 return x
@@ -216,11 +249,10 @@ class _Coordinates:
         def attend(x: tuple[Array, ...]) -> tuple[Array, ...]:
             queries = [(c * a)[None, :] for a in times(x, score_ref, kind.scored)]
             keys = [a[:, None] for a in x]
-            start = log_w - c if kind.bounded else log_w
-            s = jnp.broadcast_to(start[:, None], (log_w.size, log_w.size))
+            s = jnp.broadcast_to(start, (x[0].size, x[0].size))
             for q, k in zip(queries, keys, strict=True):
                 s = multiply_add(q, k, s)
-            e, scale = _weights(kind, c, s, axis=0)
+            e, scale = weigh(s)
             sums = [jnp.sum(e * a[:, None], axis=0) for a in times(x, value_ref, kind.valued)]
             return tuple(a * scale for a in sums)
 
@@ -229,6 +261,8 @@ class _Coordinates:
 
 class _Matrix:
     """A cloud as a matrix with a row per token."""
+
+    KEYS = 1
 
     @staticmethod
     def load(ref: Any) -> Array:
@@ -243,34 +277,36 @@ class _Matrix:
         return jnp.sum(x * y, axis=1)[:, None]
 
     @staticmethod
-    def attention(kind: _Kind, c: Any, log_w: Array, score_ref: Any, value_ref: Any) -> Any:
-        start = (log_w - c if kind.bounded else log_w)[None, :]
-
+    def attention(kind: _Kind, c: Any, start: Array, weigh: Any, score_ref: Any, value_ref: Any) -> Any:
         def attend(x: Array) -> Array:
             queries = _times(x, score_ref[...]) if kind.scored else x
-            e, scale = _weights(kind, c, multiply_add(c, _times(queries, x.T), start), axis=1)
+            e, scale = weigh(multiply_add(c, _times(queries, x.T), start))
             values = _times(x, value_ref[...]) if kind.valued else x
             return _times(e, values) * scale[:, None]
 
         def attend_units(x: Array) -> Array:
             halves = Halves.of(x)
-            e, scale = _weights(kind, c, multiply_add(c, halves.gram(), start), axis=1)
+            e, scale = weigh(multiply_add(c, halves.gram(), start))
             return Halves.of(e).times(halves) * scale[:, None]
 
         # What lies between -1 and 1 is two numbers of half precision, whose products are twice as fast.
         return attend_units if kind.sphere and not kind.scored and not kind.valued else attend
 
 
-def _weights(kind: _Kind, c: Any, s: Array, axis: int) -> tuple[Array, Array]:
-    """Exponentials of scores relative to a top, and what their sums are to be multiplied by."""
+def _weights(kind: _Kind, c: Any, tol: Any, log_w: Array, axis: int, s: Array) -> tuple[Array, Array]:
+    """Weights of all pairs from their scores, and what sums with them are to be multiplied by."""
     if kind.bounded:  # the scores are relative to it already
         top = jnp.full((s.shape[1 - axis],), c)
     else:
         top = jnp.max(s, axis=axis)
-        s = s - jnp.expand_dims(top, axis)
-    e = power_of_two(s)
+        top = top if kind.everyone else jnp.where(top > -jnp.inf, top, 0)  # nobody may be seen
+    if kind.hard:
+        e = jnp.where(s >= jnp.expand_dims(top - tol, axis), power_of_two(log_w), 0)
+    else:
+        e = power_of_two(s if kind.bounded else s - jnp.expand_dims(top, axis))
     if kind.normalized:
-        return e, 1 / jnp.sum(e, axis=axis)
+        mass = jnp.sum(e, axis=axis)
+        return e, 1 / mass if kind.everyone else jnp.where(mass > 0, 1 / mass, 0)
     return e, power_of_two(top - c if kind.shifted else top)
 
 

@@ -1,4 +1,4 @@
-"""Two instructions that a GPU has and XLA's compiler for kernels does not choose by itself.
+"""What kernels for GPUs share: how one is launched, and two instructions that XLA's compiler does not choose itself.
 
 A product and a sum are contracted to one instruction here (nothing else contracts them, and they are most of what a
 sum over pairs does), and a power of two is taken without the three instructions that mend denormal results. Outside a
@@ -34,6 +34,19 @@ def whole(a: Any) -> Any:
     from jax.experimental import pallas as pl
 
     return pl.BlockSpec(a.shape, lambda i: (0,) * len(a.shape))
+
+
+def own(a: Any, size: int, axis: int) -> Any:
+    """The block of an array that belongs to one program: `size` entries along an axis.
+
+    The last ones come first: where pairs are causal they see most keys, and what takes long should not start last.
+    """
+    from jax.experimental import pallas as pl
+
+    axis %= len(a.shape)
+    shape = tuple(size if k == axis else many for k, many in enumerate(a.shape))
+    last = a.shape[axis] // size - 1
+    return pl.BlockSpec(shape, lambda i: tuple(last - i if k == axis else 0 for k in range(len(shape))))
 
 
 def multiply_add(a: Array, b: Array, c: Array) -> Array:

@@ -109,11 +109,14 @@ class Causal(AbstractPairs):
         if self.at is not None and (self.at.ndim != 1 or not jnp.issubdtype(self.at.dtype, jnp.integer)):
             raise InputError(f"at has shape {self.at.shape} and dtype {self.at.dtype}; give one integer per query.")
 
-    def _lag(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Int[Array, "a b"]:
+    def position(self, i: Int[Array, " a"], n: int, m: int) -> Int[Array, " a"]:
+        """Where some of the `n` queries stand among the `m` keys."""
         if self.at is not None and self.at.shape != (n,):
             raise InputError(f"at gives {self.at.shape[0]} positions for {n} queries; give one per query.")
-        position = i + (m - n) if self.at is None else self.at[i]
-        return position[:, None] - j[None, :]
+        return i + (m - n) if self.at is None else self.at[i]
+
+    def _lag(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Int[Array, "a b"]:
+        return self.position(i, n, m)[:, None] - j[None, :]
 
     def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
         return None if self.outside else self._alibi(i, j, n, m)

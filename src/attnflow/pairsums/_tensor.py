@@ -1,4 +1,4 @@
-r"""Sums over all pairs in many dimensions, in float32, on the tensor cores of a GPU.
+r"""Sums over pairs in many dimensions, in float32, on the tensor cores of a GPU.
 
 Tensor cores multiply numbers of half precision, which have eleven bits. Relative to the largest of its kind a number is
 two of them, $x = s\,(x_h + 2^{-11} x_l)$, and three products
@@ -10,13 +10,15 @@ have the digits of a product in float32, at several times its speed. The weights
 values are multiplied in the same way.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._gpu import launch, power_of_two, whole
+from ._gpu import launch, own, power_of_two, whole
+from ._seen import Seen, fold, positional
 
 WIDTH = 128  # dimensions and values, at most
 QUERIES, KEYS = 128, 64
@@ -58,42 +60,62 @@ def _product(a: Array, b: Array) -> Array:
     return jnp.dot(a, b, preferred_element_type=jnp.float32)
 
 
+class _Given(NamedTuple):
+    """What a kernel reads: of its own queries, and of all keys."""
+
+    scale: Any
+    start: Any
+    queries: Halves
+    seen: Seen | None
+    bias: Any
+    keys: Halves
+    values: Halves
+
+
 def tensor_sums(
     queries: Float[Array, "n k"],
     start: Float[Array, " n"],
     keys: Float[Array, "m k"],
     bias: Float[Array, " m"] | None,
     values: Float[Array, "m p"],
+    seen: Seen | None = None,
 ) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
     r"""$\sum_j e_{ij} v_j$ and $\sum_j e_{ij}$ with $e_{ij} = 2^{\langle q_i, k_j\rangle + b_j + a_i}$ at most 1."""
-    from jax.experimental import pallas as pl
-
     n, (m, p) = queries.shape[0], values.shape
     bias = jnp.zeros(m, jnp.float32) if bias is None else bias
     fill = lambda a, rows: jnp.pad(a, ((0, -a.shape[0] % rows), (0, _width(a.shape[1]) - a.shape[1])))  # noqa: E731
     (q, q_scale), (y, y_scale), (v, v_scale) = (
         _scaled(fill(a, rows)) for a, rows in ((queries, QUERIES), (keys, KEYS), (values, KEYS))
     )
-    given = [
+    given = _Given(
         jnp.atleast_1d(q_scale * y_scale),
         jnp.pad(start, (0, -n % QUERIES)),
+        q,
+        seen if seen is None else seen._replace(count=jnp.pad(seen.count, (0, -n % QUERIES), mode="edge")),
         jnp.pad(bias, (0, -m % KEYS), constant_values=-jnp.inf),
-        *q,
-        *y,
-        *v,
-    ]
-    mine = lambda a: pl.BlockSpec((QUERIES, *a.shape[1:]), lambda i: (i,) + (0,) * (a.ndim - 1))  # noqa: E731
+        y,
+        v,
+    )
+    mine = functools.partial(jax.tree.map, functools.partial(own, size=QUERIES, axis=0))
+    every = functools.partial(jax.tree.map, whole)
+    specs = _Given(
+        every(given.scale),
+        mine(given.start),
+        mine(q),
+        None if given.seen is None else Seen(mine(given.seen.count), every(given.seen.slope)),
+        *map(every, given[4:]),
+    )
     rows = q.leading.shape[0]
     out = [jax.ShapeDtypeStruct((rows, v.leading.shape[1]), jnp.float32), jax.ShapeDtypeStruct((rows,), jnp.float32)]
     num, mass = launch(
         _kernel,
         out_shape=out,
         grid=(rows // QUERIES,),
-        in_specs=[(mine if i in (1, 3, 4) else whole)(a) for i, a in enumerate(given)],
-        out_specs=[mine(a) for a in out],
+        in_specs=[specs],
+        out_specs=mine(out),
         warps=4 if max(q.leading.shape[1], v.leading.shape[1]) <= 64 else 8,  # as measured
         stages=2,
-    )(*given)
+    )(given)
     return v_scale * num[:n, :p], mass[:n]
 
 
@@ -112,19 +134,18 @@ def _scaled(a: Array) -> tuple[Halves, Array]:
     return Halves(leading, Halves.rest(a, leading)), scale
 
 
-def _kernel(
-    scale_ref: Any, start_ref: Any, bias_ref: Any, qh_ref: Any, ql_ref: Any, kh_ref: Any, kl_ref: Any, vh_ref: Any,
-    vl_ref: Any, num_ref: Any, mass_ref: Any,
-) -> None:  # fmt: skip
+def _kernel(given: _Given, num_ref: Any, mass_ref: Any) -> None:
     from jax.experimental import pallas as pl
 
-    queries, start, scale = Halves(qh_ref[...], ql_ref[...]), start_ref[:][:, None], scale_ref[0]
+    queries = Halves(*(ref[...] for ref in given.queries))
+    start, scale = given.start[:][:, None], given.scale[0]
 
-    def more(step: Any, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-        at = pl.ds(step * KEYS, KEYS)
-        s = queries.times(Halves(kh_ref[at, :], kl_ref[at, :]).T)
-        e = power_of_two(scale * s + (start + bias_ref[at][None, :]))
-        return sums[0] + Halves.of(e).times(Halves(vh_ref[at, :], vl_ref[at, :])), sums[1] + jnp.sum(e, axis=1)
+    def add(first: Any, masked: bool, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        at = pl.ds(first, KEYS)
+        keys, values = (Halves(*(ref[at, :] for ref in halves)) for halves in (given.keys, given.values))
+        s = scale * queries.times(keys.T) + (start + given.bias[at][None, :])
+        e = power_of_two(positional(given.seen, s, first, masked))
+        return sums[0] + Halves.of(e).times(values), sums[1] + jnp.sum(e, axis=1)
 
     nothing = (jnp.zeros(num_ref.shape, jnp.float32), jnp.zeros(QUERIES, jnp.float32))
-    num_ref[...], mass_ref[:] = jax.lax.fori_loop(0, kh_ref.shape[0] // KEYS, more, nothing)
+    num_ref[...], mass_ref[:] = fold(given.seen, 0, given.bias.shape[0], KEYS, add, nothing)
