@@ -1,12 +1,26 @@
-"""Draws the pictures of the README: `python docs/make_images.py`."""
+"""Draws the pictures of the README and of docs/speed.md: `python docs/make_images.py [NAME ...]`."""
 
+import json
+import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import jax
+import numpy as np
 
 import attnflow as af
 
-IMAGES = Path(__file__).parent / "images"
+HERE = Path(__file__).parent
+IMAGES, RESULTS = HERE / "images", HERE.parent / "benchmarks" / "results"
+COLOURS = {
+    "attnflow": "blue",
+    "plain XLA": "sky",
+    "NumPy": "yellow",
+    "PyTorch eager": "orange",
+    "torch SDPA": "vermillion",
+    "KeOps": "purple",
+}
 
 
 def sphere() -> None:
@@ -23,5 +37,88 @@ def sphere() -> None:
     af.plot.save(figure, IMAGES / "sphere.png", dpi=130)
 
 
+def two_cores() -> None:
+    """The record of two cores as bars."""
+    record = json.loads((RESULTS / "two-cores.json").read_text())
+    cases = {case["work"]: case["gpairs"] for case in record["cases"]}
+    _bars(cases, "two cores of a CPU", IMAGES / "speed-two-cores.png")
+
+
+def one_gpu() -> None:
+    """The record of a GPU as bars; engines that XLA makes by itself are one of the rivals."""
+    record = json.loads((RESULTS / "h200.json").read_text())
+    ours = {"attnflow direct": "attnflow", "attnflow fused": "attnflow"}
+    plain = {"attnflow blocked": "plain XLA", "attnflow batched": "plain XLA"}
+    names = {**ours, **plain, "PyTorch eager": "PyTorch eager", "torch SDPA": "torch SDPA"}
+    cases = {
+        work: {names[who]: numbers["gpairs"] for who, numbers in found.items() if who in names}
+        for work, found in record["cases"].items()
+    }
+    _bars(cases, record["machine"]["gpu"], IMAGES / "speed-gpu.png")
+
+
+def growth() -> None:
+    """Seconds of one evaluation against the number of tokens."""
+    cores, gpu = (json.loads((RESULTS / name).read_text()) for name in ("two-cores.json", "h200.json"))
+    chosen = "d=2 beta=16 float64"
+    spectral = [case for case in cores["spectral"] if case["work"].endswith(chosen)]
+    tokens = np.array([int(re.findall(r"n=(\d+)", case["work"])[0]) for case in spectral])
+    seconds = np.array([case["seconds"] for case in spectral])
+    direct = np.array([case["seconds"] * case["ratios"]["blocked"] for case in spectral])
+    on_gpu = {name: np.array(gpu["growth, d=3"][name]) for name in ("tokens", "seconds")}
+    curves = [
+        ("two cores, all pairs, float64, scaled up from 512 queries", tokens, direct, "vermillion", "s"),
+        ("GPU, all pairs, d = 3, float32", on_gpu["tokens"], on_gpu["seconds"], "green", "^"),
+        ("two cores, spectral sums on the circle, float64", tokens, seconds, "blue", "o"),
+    ]
+    with af.plot.style():
+        figure = af.plot.new_figure(6.4, 4.4)
+        ax = figure.subplots()
+        for label, n, took, colour, mark in curves:
+            slope = np.polyfit(np.log(n[-3:]), np.log(took[-3:]), 1)[0]
+            ax.loglog(n, took, mark + "-", color=af.plot.PALETTE[colour], label=f"{label}: slope {slope:.2f}")
+        ax.set_xlabel("tokens $n$")
+        ax.set_ylabel("seconds of one evaluation")
+        ax.grid(True)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    af.plot.save(figure, IMAGES / "speed-growth.png", dpi=130)
+
+
+def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
+    """Pairs per second, a group of bars for each work; ours says how often the fastest rival fits into it."""
+    rows: list[tuple[float, str, float, str]] = []
+    ticks, place = [], 0.0
+    for work, found in cases.items():
+        first = place
+        fastest = max(speed for who, speed in found.items() if who != "attnflow")
+        for who in (name for name in COLOURS if name in found):
+            ratio = f"{found[who] / fastest:.1f}x" if who == "attnflow" else ""
+            rows.append((place, who, found[who], ratio))
+            place += 1
+        ticks.append(((first + place - 1) / 2, work.replace(" float", "\nfloat")))
+        place += 0.9
+    with af.plot.style():
+        figure = af.plot.new_figure(7.6, 1.0 + 0.155 * place)
+        ax = figure.subplots()
+        drawn: dict[str, Any] = {}
+        for y, who, speed, ratio in rows:
+            drawn[who] = ax.barh(y, speed, height=0.92, color=af.plot.PALETTE[COLOURS[who]])
+            if ratio:
+                ax.text(speed * 1.08, y, ratio, va="center", fontsize=8, fontweight="bold")
+        ax.set_xscale("log")
+        ax.set_yticks(*zip(*ticks, strict=True), fontsize=8)
+        ax.set_ylim(place, -1)
+        ax.set_xlim(right=4 * max(speed for _, _, speed, _ in rows))
+        ax.tick_params(axis="y", length=0)
+        ax.grid(True, axis="x")
+        ax.set_xlabel("thousand million pairs of tokens per second (logarithmic)")
+        ax.set_title(f"{title}: bold is attnflow over its fastest rival")
+        figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=len(drawn))
+    af.plot.save(figure, path, dpi=130)
+
+
+PICTURES = {"sphere": sphere, "two-cores": two_cores, "gpu": one_gpu, "growth": growth}
+
 if __name__ == "__main__":
-    sphere()
+    for name in sys.argv[1:] or PICTURES:
+        PICTURES[name]()

@@ -16,7 +16,7 @@ from attnflow import registry
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", "docs/speed.md"]
 
 
 def names(source: str) -> set[str]:
