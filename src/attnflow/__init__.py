@@ -29,7 +29,10 @@ _HOME = {
     "Unnormalized": "attention",
     "AbstractModel": "models",
     "Flow": "models",
+    "HardmaxLayers": "models",
     "NormalizedAttention": "models",
+    "hardmax_cloud": "models",
+    "hardmax_matrix": "models",
     "Piecewise": "models",
     "SelfAttention": "models",
     "field": "models",
@@ -62,6 +65,7 @@ _HOME = {
     "effective_rank": "diagnostics",
     "energy": "diagnostics",
     "good_triple": "diagnostics",
+    "hardmax_limit": "diagnostics",
     "hull_nonincreasing": "diagnostics",
     "inner_products": "diagnostics",
     "is_gradient_flow": "diagnostics",
@@ -85,6 +89,8 @@ _HOME = {
     "kac_rice_density": "reductions",
     "light_token": "reductions",
     "long_context_cosine": "reductions",
+    "MeanField": "reductions",
+    "mean_field": "reductions",
     "merge_time": "reductions",
     "phase_time": "reductions",
     "plateau_height": "reductions",
@@ -101,6 +107,10 @@ _HOME = {
     "zero_temperature_field": "reductions",
     "zero_temperature_flow": "reductions",
     "zero_temperature_matrix": "reductions",
+    "InterpolatingClassifier": "constructions",
+    "InterpolatingTransformer": "constructions",
+    "interpolate": "constructions",
+    "interpolation_classifier": "constructions",
     "AbstractSpace": "spaces",
     "Euclidean": "spaces",
     "Sphere": "spaces",
@@ -112,7 +122,15 @@ _HOME = {
     "Entry": "registry",
     "Param": "registry",
 }
-_MODULES = {"errors": "errors", "measures": "measures", "plot": "plots", "registry": "registry"}
+_MODULES = {
+    "errors": "errors",
+    "gaussian": "reductions.gaussian",
+    "language": "language",
+    "measures": "measures",
+    "plot": "plots",
+    "registry": "registry",
+    "smoothness": "diagnostics.smoothness",
+}
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

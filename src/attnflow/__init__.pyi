@@ -1,4 +1,5 @@
 from . import errors as errors
+from . import language as language
 from . import measures as measures
 from . import plots as _plots
 from . import registry as registry
@@ -13,6 +14,10 @@ from .attention import Sinkhorn as Sinkhorn
 from .attention import Softmax as Softmax
 from .attention import Unnormalized as Unnormalized
 from .citations import cite as cite
+from .constructions import InterpolatingClassifier as InterpolatingClassifier
+from .constructions import InterpolatingTransformer as InterpolatingTransformer
+from .constructions import interpolate as interpolate
+from .constructions import interpolation_classifier as interpolation_classifier
 from .diagnostics import attention_matrix as attention_matrix
 from .diagnostics import boolean_structure as boolean_structure
 from .diagnostics import classify as classify
@@ -26,6 +31,7 @@ from .diagnostics import effective_rank as effective_rank
 from .diagnostics import effective_sample_size as effective_sample_size
 from .diagnostics import energy as energy
 from .diagnostics import good_triple as good_triple
+from .diagnostics import hardmax_limit as hardmax_limit
 from .diagnostics import hull_nonincreasing as hull_nonincreasing
 from .diagnostics import inner_products as inner_products
 from .diagnostics import is_gradient_flow as is_gradient_flow
@@ -36,6 +42,7 @@ from .diagnostics import order_parameter as order_parameter
 from .diagnostics import pair_fraction as pair_fraction
 from .diagnostics import phase_report as phase_report
 from .diagnostics import separation_report as separation_report
+from .diagnostics import smoothness as smoothness
 from .diagnostics import staircase as staircase
 from .flows import Histogram as Histogram
 from .flows import LastState as LastState
@@ -50,10 +57,13 @@ from .flows import rescaled as rescaled
 from .flows import simulate as simulate
 from .models import AbstractModel as AbstractModel
 from .models import Flow as Flow
+from .models import HardmaxLayers as HardmaxLayers
 from .models import NormalizedAttention as NormalizedAttention
 from .models import Piecewise as Piecewise
 from .models import SelfAttention as SelfAttention
 from .models import field as field
+from .models import hardmax_cloud as hardmax_cloud
+from .models import hardmax_matrix as hardmax_matrix
 from .pairsums import Causal as Causal
 from .pairsums import Full as Full
 from .pairsums import Inner as Inner
@@ -61,6 +71,7 @@ from .pairsums import SquaredDistance as SquaredDistance
 from .pairsums import pair_sums as pair_sums
 from .pairsums import pair_weights as pair_weights
 from .plots import animate as animate
+from .reductions import MeanField as MeanField
 from .reductions import antipodal_pair_rate as antipodal_pair_rate
 from .reductions import belt as belt
 from .reductions import belt_modes as belt_modes
@@ -71,12 +82,14 @@ from .reductions import equiangular_flow as equiangular_flow
 from .reductions import expected_modes_circle as expected_modes_circle
 from .reductions import expected_modes_line as expected_modes_line
 from .reductions import fastest_mode as fastest_mode
+from .reductions import gaussian as gaussian
 from .reductions import growth_rate as growth_rate
 from .reductions import hemisphere_probability as hemisphere_probability
 from .reductions import kac_rice_density as kac_rice_density
 from .reductions import light_token as light_token
 from .reductions import long_context_cosine as long_context_cosine
 from .reductions import low_temperature_rates as low_temperature_rates
+from .reductions import mean_field as mean_field
 from .reductions import merge_time as merge_time
 from .reductions import phase_time as phase_time
 from .reductions import plateau_height as plateau_height

@@ -27,6 +27,9 @@ class AbstractAttention(eqx.Module):
 
     A map may offer `recipe(y, w, *, pairs, kernel) -> (log_w, reduce)`: what makes
     `pair_weights(score, x, y, log_w=…, pairs=…, reduce=…) @ (V y)` its velocity. Attention matrices are made from it.
+
+    `gaussian(alpha, L) -> (GL, c)` is its velocity on a Gaussian law, as in `attnflow.attention._gaussian`; `closure`
+    says whether that is `"exact"`, the best approximation by a Gaussian (`"projected"`), or refused (`"none"`).
     """
 
     clock: eqx.AbstractVar[str]
@@ -43,6 +46,21 @@ class AbstractAttention(eqx.Module):
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n p"]: ...
+
+    @property
+    def closure(self) -> str:
+        return "none"
+
+    @property
+    def exact(self) -> bool:
+        """Whether Gaussian laws stay Gaussian under this map, as `gaussian` says."""
+        return self.closure == "exact"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> Any:
+        raise InputError(
+            f"{type(self).__name__} attention has no Gaussian closure; take Softmax, L2, Sinkhorn, Linear, a MultiHead "
+            "of these, or the projection of Sigmoid."
+        )
 
 
 def parameter(name: str, value: Any, ndim: int) -> Any:

@@ -1,11 +1,12 @@
 r"""Hardmax attention: every query reads its best key alone, the limit of softmax as the temperature vanishes."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .. import pairsums
+from ..errors import InputError
 from ..pairsums import AbstractPairs, Full, Inner, pair_sums
 from ..registry import Entry, Param
 from ..spaces import log_weights
@@ -70,6 +71,12 @@ class Hardmax(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), pairsums.Hardmax(self.tol)
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
+        raise InputError(
+            "hardmax attention does not close on Gaussians: the best key of a Gaussian law lies at infinity; take "
+            "Softmax, or tokens (simulate)."
+        )
 
 
 ENTRY = Entry(

@@ -3,12 +3,15 @@ r"""L2 attention: softmax of minus a squared distance."""
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..pairsums import AbstractPairs, Full, SquaredDistance, pair_sums
+from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, non_negative, parameter
+from ._gaussian import AffineField, affine_field, inverse
 
 
 class L2(AbstractAttention):
@@ -59,6 +62,24 @@ class L2(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), "softmax"
+
+    @property
+    def closure(self) -> str:
+        return "exact"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""$G = 2gVP\Sigma K^\top Q$ and $c = V(\alpha + 2gP\Sigma K^\top(Q - K)\alpha)$.
+
+        Here $P = (I + 2g\Sigma K^\top K)^{-1}$: the kernel tilts the law and adds the precision $2gK^\top K$. With the
+        factor, $P\Sigma = L(I + 2gL^\top K^\top KL)^{-1}L^\top$.
+        """
+        rows = jnp.concatenate([L.T, alpha[None]])
+        tile = SquaredDistance(self.g, self.Q, self.K, by_difference=True).project(rows, rows)  # Qx and Ky, bare
+        q, k, twice = tile.queries, tile.keys, 2 * self.g.astype(L.dtype)
+        H = inverse(twice * matmul(k[:-1], k[:-1].T))
+        shift = matmul(k[:-1], q[-1] - k[-1])
+        tilted = matmul(matmul(q[:-1], k[:-1].T), matmul(H, L.T))
+        return affine_field(self.V, twice * tilted, alpha + twice * matmul(L, matmul(H, shift)))
 
 
 ENTRY = Entry(

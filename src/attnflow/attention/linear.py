@@ -10,6 +10,7 @@ from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+from ._gaussian import AffineField, affine_field, gaussian_scores
 
 
 class Linear(AbstractAttention):
@@ -66,6 +67,16 @@ class Linear(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), jnp.positive
+
+    @property
+    def closure(self) -> str:
+        return "exact"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""$G = VMA$ and $c = VMA\alpha$ with $M = \Sigma + \alpha\alpha^\top$, $A = \beta B^\top$."""
+        s = gaussian_scores(self.score, alpha, L)
+        rows = matmul(s.factor, L.T) + s.to_mean[:, None] * alpha[None]
+        return affine_field(self.V, rows, matmul(L, s.mean) + s.own * alpha)
 
 
 ENTRY = Entry(

@@ -14,6 +14,7 @@ from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import is_concrete
 from ._attention import AbstractAttention
+from ._gaussian import AffineField
 from .softmax import Softmax
 
 
@@ -107,6 +108,20 @@ class MultiHead(AbstractAttention):
             return head.warm(x, w, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
 
         return [_together(warm, self.heads, g, s) for g, s in zip(groups, states, strict=True)]
+
+    @property
+    def closure(self) -> str:
+        """The weakest of the heads' closures."""
+        return next(kind for kind in ("none", "projected", "exact") if kind in {h.closure for h in self.heads})
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""$GL = \sum_h W_hG_hL$ and $c = \sum_h W_hc_h$."""
+        total = jnp.zeros((), L.dtype)
+        for members in _groups(self.heads):
+            fields = _together(lambda head, _: head.gaussian(alpha, L), self.heads, members, None)
+            both = jnp.concatenate([fields.GL, fields.c[:, :, None]], axis=2)  # (h, p, r + 1)
+            total = total + self._combined(members, jnp.swapaxes(both, 1, 2))
+        return AffineField(total[:-1].T, total[-1])
 
     def _combined(self, members: list[int], out: Float[Array, "h n p"]) -> Float[Array, "n q"]:
         if self.W is None:

@@ -11,6 +11,8 @@ from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Projected, pai
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+from ._gaussian import AffineField
+from ._sigmoid_projection import projected_field
 
 
 class BiasedInner(AbstractScore):
@@ -96,6 +98,15 @@ class Sigmoid(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), jax.nn.sigmoid
+
+    @property
+    def closure(self) -> str:
+        return "projected"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""The Gaussian projection, $c = \mathbb E\,\Gamma(X)$ and $GL = \mathbb E[(\Gamma(X) - c)Z^\top]$,
+        $X = \alpha + LZ$: right in mean and covariance at once, while the law itself leaves the Gaussians."""
+        return projected_field(self.score.inner, self.bias, self.V, alpha, L)
 
 
 ENTRY = Entry(

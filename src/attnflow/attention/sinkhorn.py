@@ -10,10 +10,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Transposed, pair_sums
+from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, non_negative, parameter, score_matrices
 from ._energy import direction, is_symmetric
+from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
 
 SCALE = "E_S"
 
@@ -120,6 +122,31 @@ class Sinkhorn(AbstractAttention):
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         found = self.potentials(y, w, pairs=pairs, kernel=kernel)
         return self._plan(y, w, pairs, kernel).log_w + found.h, "softmax"
+
+    @property
+    def closure(self) -> str:
+        return "exact"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""Converged, $GL = VLZ^\top$ with $Z$ of `transport_coupling`, and $c = V\alpha$.
+
+        After $N = 2m + 1$ half-steps the potentials are quadratic, too, $h$ with the Hessian $-G_m$ and the gradient
+        $c_m$. Then $G = VS_mA$ and $c = V(\alpha + S_mc_m)$, $S_m = L(I + L^\top G_mL)^{-1}L^\top$. Below, `g` and `c`
+        are $L^\top G_mL$ and $L^\top c_m$.
+        """
+        s = gaussian_scores(self.score, alpha, L)
+        if self.half_steps is None:
+            return affine_field(self.V, matmul(transport_coupling(s.factor), L.T), alpha)
+
+        def step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+            g, c = carry
+            H = inverse(g)
+            back = matmul(s.factor.T, inverse(matmul(s.factor, matmul(H, s.factor.T))))
+            return (matmul(back, s.factor), matmul(back, matmul(s.factor, matmul(H, c)))), None
+
+        (g, c), _ = jax.lax.scan(step, (jnp.zeros_like(s.factor), s.mean), length=self.half_steps // 2)
+        H = inverse(g)
+        return affine_field(self.V, matmul(s.factor, matmul(H, L.T)), alpha + matmul(L, matmul(H, c)))
 
     def potentials(
         self,

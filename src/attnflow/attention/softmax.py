@@ -5,10 +5,12 @@ from typing import Any
 from jaxtyping import Array, Float
 
 from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
 from ._energy import check_scale, direction, exponential_energy
+from ._gaussian import AffineField, affine_field, gaussian_scores
 
 
 class Softmax(AbstractAttention):
@@ -57,6 +59,15 @@ class Softmax(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         return log_weights(w), "softmax"
+
+    @property
+    def closure(self) -> str:
+        return "exact"
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
+        r"""$GL = V\Sigma AL$ and $c = V(I + \Sigma A)\alpha$, $A = \beta B^\top$: the score tilts the law."""
+        s = gaussian_scores(self.score, alpha, L)
+        return affine_field(self.V, matmul(s.factor, L.T), alpha + matmul(L, s.mean))
 
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""

@@ -1,11 +1,12 @@
 r"""Unnormalised attention (USA): softmax attention without its denominator."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..errors import InputError
 from ..pairsums import AbstractPairs, Full, Inner, pair_sums
 from ..registry import Entry, Param
 from ..spaces import log_weights
@@ -67,6 +68,12 @@ class Unnormalized(AbstractAttention):
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         beta = self.beta if self.shifted else 0.0
         return log_weights(w), lambda s: jnp.exp(s - jnp.asarray(beta, s.dtype))
+
+    def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
+        raise InputError(
+            "the unnormalised map does not close on Gaussians: what a query reads grows like the exponential of its "
+            "square, and the mean of that is infinite once |L^T A L| >= 1; take Softmax, or tokens (simulate)."
+        )
 
     def energy_direction(self, d: int) -> int:
         """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""

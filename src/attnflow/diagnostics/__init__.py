@@ -1,5 +1,6 @@
 """What a person looks at, computed from a run (or from plain arrays with leading axes)."""
 
+from . import smoothness as smoothness
 from ._linkage import components as components
 from .attention import Leaders as Leaders
 from .attention import attention_matrix as attention_matrix
@@ -18,6 +19,8 @@ from .effective_sample_size import effective_sample_size as effective_sample_siz
 from .energy import dissipation as dissipation
 from .energy import energy as energy
 from .energy import is_gradient_flow as is_gradient_flow
+from .hardmax_limit import HardmaxLimit as HardmaxLimit
+from .hardmax_limit import hardmax_limit as hardmax_limit
 from .hyperplanes import GoodTriple as GoodTriple
 from .hyperplanes import Hyperplanes as Hyperplanes
 from .hyperplanes import detect_hyperplanes as detect_hyperplanes

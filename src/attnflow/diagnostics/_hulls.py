@@ -121,7 +121,12 @@ def _pruned(y: np.ndarray, candidates: np.ndarray, tol: float) -> np.ndarray:
 
 
 def distance_to_hull(points: np.ndarray, x: np.ndarray) -> float:
-    r"""The distance of one point `(d,)` to the convex hull of points `(m, d)`, flat or not, in any dimension.
+    """The distance of one point `(d,)` to the convex hull of points `(m, d)`, flat or not, in any dimension."""
+    return float(np.linalg.norm(nearest_weights(points, x) @ (points - x)))
+
+
+def nearest_weights(points: np.ndarray, x: np.ndarray) -> np.ndarray:
+    r"""Weights `(m,)` whose mean of the points `(m, d)` is the point of their hull nearest to `x (d,)`.
 
     With $q_j = p_j - x$, the minimiser $u \ge 0$ of $|\sum_j u_j q_j|^2 + (1 - \sum_j u_j)^2$ is a multiple of the
     weights of the nearest point: for fixed $u / \sum_j u_j = a$ the least value is $s / (1 + s)$ with
@@ -130,6 +135,6 @@ def distance_to_hull(points: np.ndarray, x: np.ndarray) -> float:
     q = points - x
     size = np.abs(q).max()
     if size == 0:
-        return 0.0
+        return np.full(len(q), 1 / len(q))
     u, _ = nnls(np.vstack([q.T / size, np.ones(len(q))]), np.append(np.zeros(q.shape[1]), 1.0))
-    return float(np.linalg.norm(u / u.sum() @ q))
+    return u / u.sum()

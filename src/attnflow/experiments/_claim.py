@@ -19,6 +19,10 @@ Provenance = Literal["theorem", "figure", "derived"]
 Status = Literal["holds", "fails", "skipped", "error"]
 
 
+class Skip(Exception):
+    """Raised by `measure` where nothing can be measured, with a sentence that says why: the claim is skipped."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""One checkable statement.
@@ -74,6 +78,8 @@ def judge(claim: Claim, results: Any, scale: str) -> dict[str, Any]:
     try:
         measured, stderr = _split(claim.measure(results))
         good = _compare(claim, measured, stderr)
+    except Skip as reason:
+        return verdict(claim, scale, "skipped", note=str(reason))
     except Exception as error:
         return verdict(claim, scale, "error", note=f"could not be measured: {sentence(error)}")
     note = "" if all(good) or len(good) == 1 else _where(good)

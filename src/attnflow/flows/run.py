@@ -72,6 +72,10 @@ class Run:
             kept = {"max_steps": kept["max_steps"]}
         # Time goes on from the clock of the last state kept, in full precision.
         arguments = {"t0": float(self.ts[-1]), "t1": t1, "weights": self.weights, **kept, **options}
+        if "leader_layer" in self.info:  # who leads and who is absorbed is part of the state
+            from .hardmax_layers import through_layers
+
+            return through_layers(self.model, self.xs[-1], before=self, **arguments)
         return simulate(self.model, self.xs[-1], **arguments)
 
     def annotated(self, **facts: Any) -> "Run":

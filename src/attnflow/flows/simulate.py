@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
 from ..errors import InputError, SolveError
-from ..models import AbstractModel, field, jump_times
+from ..models import AbstractModel, HardmaxLayers, field, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._compiled import everywhere, on_one_device, timed_call, traced
 from ._integrating_factor import check_step, growth_removed
@@ -23,6 +23,7 @@ from ._provenance import provenance
 from ._solvers import get_scheme
 from ._step_sizes import step_sizes
 from ._warm import started, warm_started
+from .hardmax_layers import through_layers
 from .run import Run
 
 # Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
@@ -69,7 +70,8 @@ def simulate(
     - `weights`: `(n,)`, summing to one; `None` means equal.
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
       float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`); `ifrk4`, which solves the linear part of a model in
-      $\mathbb R^d$ exactly (fixed steps `dt` that end at the times kept); `layers`, residual layers of weight `dt`.
+      $\mathbb R^d$ exactly (fixed steps `dt` that end at the times kept); `layers`, residual layers of weight `dt`
+      (and the layers of `HardmaxLayers`, which take no `dt`).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models.
@@ -83,6 +85,9 @@ def simulate(
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
+    if isinstance(model, HardmaxLayers):
+        given = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
+        return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)

@@ -8,7 +8,9 @@ sphere too. The one exception is `wasserstein_circle`, which measures along the 
 | `wasserstein_1d` | yes | sorting |
 | `wasserstein_circle` | yes | sorting, about 80 times for $p \ne 1$ |
 | `two_diracs` | yes | sorting |
+| `gaussian_w2` | yes, of Gaussian laws | a singular value decomposition |
 | `wasserstein` | yes | a matrix of distances, and an assignment: up to a few thousand points |
+| `conditional_wasserstein` | yes, of sequences, at fixed positions | one pass; an assignment per position |
 | `synchronous` | an upper bound | one pass |
 | `sliced` | another distance, by Monte Carlo | sorting, once for every projection |
 | `sinkhorn_divergence` | another distance; differentiable | many sums over pairs |
@@ -18,7 +20,9 @@ divergence is computed by NumPy and SciPy in float64, outside `jit`.
 """
 
 from .circle import wasserstein_circle as wasserstein_circle
+from .conditional import conditional_wasserstein as conditional_wasserstein
 from .diracs import two_diracs as two_diracs
+from .gaussian import gaussian_w2 as gaussian_w2
 from .line import wasserstein_1d as wasserstein_1d
 from .sinkhorn import SinkhornDivergence as SinkhornDivergence
 from .sinkhorn import sinkhorn_divergence as sinkhorn_divergence

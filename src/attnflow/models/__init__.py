@@ -5,6 +5,9 @@ from ._model import field as field
 from .flow import Flow as Flow
 from .frames import MovingFrame as MovingFrame
 from .frames import Rescaled as Rescaled
+from .hardmax_examples import hardmax_cloud as hardmax_cloud
+from .hardmax_examples import hardmax_matrix as hardmax_matrix
+from .hardmax_layers import HardmaxLayers as HardmaxLayers
 from .normalization import NormalizedAttention as NormalizedAttention
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise

@@ -1,6 +1,7 @@
 """Pictures of runs, in one `style`: `tokens` and `animate`; `energy`, `order_parameter`, `clusters` against time;
 `inner_products`, `attention`, `leaders` at one time; `staircase` and `merges` over long times; `polytope` and
-`hyperplanes` of rescaled tokens; `overview`, a run on one page; `save`.
+`hyperplanes` of rescaled tokens; `hardmax_layers` and `half_space` of leaders; `review`, the words of
+one; `overview`, a run on one page; `save`.
 
 Every function returns a `matplotlib.figure.Figure` made without pyplot: nothing global is touched, figures vanish with
 their last reference, and many processes may draw at once. A notebook shows the returned figure by itself.
@@ -15,8 +16,10 @@ from ._clusters import clusters
 from ._curves import order_parameter
 from ._energy import energy
 from ._inner_products import inner_products
+from ._leaders import half_space, hardmax_layers
 from ._overview import overview
 from ._polytope import hyperplanes, polytope
+from ._review import review
 from ._save import save
 from ._staircase import merges, staircase
 from ._style import PALETTE, new_figure, style
@@ -28,6 +31,8 @@ __all__ = [
     "attention",
     "clusters",
     "energy",
+    "half_space",
+    "hardmax_layers",
     "hyperplanes",
     "inner_products",
     "leaders",
@@ -36,6 +41,7 @@ __all__ = [
     "order_parameter",
     "overview",
     "polytope",
+    "review",
     "save",
     "staircase",
     "style",

@@ -1,5 +1,6 @@
 """Exact low-dimensional equations that the particle systems reduce to, and closed forms of the theory."""
 
+from . import gaussian as gaussian
 from ._spectral_projector import DominantEigenspace as DominantEigenspace
 from ._spectral_projector import dominant_eigenspace as dominant_eigenspace
 from .antipodal import antipodal_pair_rate as antipodal_pair_rate
@@ -19,6 +20,8 @@ from .low_temperature import LowTemperatureReport as LowTemperatureReport
 from .low_temperature import check_low_temperature_assumptions as check_low_temperature_assumptions
 from .low_temperature import cluster_rates as cluster_rates
 from .low_temperature import low_temperature_rates as low_temperature_rates
+from .mean_field import MeanField as MeanField
+from .mean_field import mean_field as mean_field
 from .modes import belt as belt
 from .modes import belt_modes as belt_modes
 from .modes import expected_modes_circle as expected_modes_circle

@@ -1,0 +1,68 @@
+r"""Tokens at which attention is as steep as it gets: one stands apart, and the scores make all others look at it.
+
+Let $A = \beta B^\top$ have the real eigenvalues $\lambda_{\min} \le \dots \le \lambda_{\max}$, and let $u$ be a unit
+eigenvector. With $\gamma = \max(-\lambda_{\min}, \lambda_{\max}/8)$ and tokens
+
+$$ x_1 = Ru,\quad x_i = \tfrac12Ru \quad\text{if } \lambda_{\max} > -8\lambda_{\min}, \qquad
+   x_1 = -Ru,\quad x_i = Ru \quad\text{otherwise}, $$
+
+every other token gives the first one the weight $p = 1/(1 + (n-1)e^{-2\gamma R^2})$, and moving it moves them all:
+
+$$ \|Df\| \ge \sqrt{n-1}\;p\,\big(1 + 2(1-p)\gamma R^2\big)\,|Vu| . $$
+
+It grows like $\sqrt n$ up to $n \approx e^{2\gamma R^2}$ and decays beyond (docs/theory/smoothness.md, A lower bound).
+The tokens are those of arXiv:2312.14820.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..._linear_algebra import square_matrix
+from ...errors import InputError
+from ...spaces import Numbers
+from ._norms import count, number
+
+
+def adversarial_tokens(*, B: Numbers, beta: Numbers = 1.0, n: int, radius: Numbers = 1.0) -> Float[Array, "n d"]:
+    """The tokens `(n, d)` above in the ball of that radius; `B` must have a real eigenvalue."""
+    R, n = number("radius", radius), count("n", n, least=2)
+    _, u, apart, together = _worst(B, beta)
+    places = np.concatenate([[apart], np.full(n - 1, together)])
+    return jnp.asarray(R * places[:, None] * u[None, :], jnp.result_type(float))
+
+
+def lower_bound(
+    *, V: Numbers | None = None, B: Numbers, beta: Numbers = 1.0, n: Numbers, radius: Numbers = 1.0
+) -> np.ndarray | float:
+    r"""$\sqrt{n-1}\,p\,(1 + 2(1-p)\gamma R^2)\,|Vu|$, which the norm of the derivative at `adversarial_tokens` exceeds.
+
+    So does the largest norm in the ball. `n` may be an array of whole numbers, at least 2.
+    """
+    R = number("radius", radius)
+    many = np.asarray(n)
+    if many.dtype.kind not in "iu" or (many < 2).any():
+        raise InputError(f"n = {n!r} must be whole numbers, at least 2.")
+    gamma, u, _, _ = _worst(B, beta)
+    length = 1.0 if V is None else float(np.linalg.norm(square_matrix("V", V, len(u)) @ u))
+    g, others = gamma * R * R, many - 1.0
+    p = 1 / (1 + others * np.exp(-2 * g))
+    return length * np.sqrt(others) * p * (1 + 2 * (1 - p) * g)
+
+
+def _worst(B: Any, beta: Any) -> tuple[float, np.ndarray, float, float]:
+    """The exponent gamma, the eigenvector, and where on its line the first token and the others stand."""
+    A = number("beta", beta) * square_matrix("B", B).T
+    values, vectors = np.linalg.eig(A)
+    real = np.abs(np.imag(values)) == 0  # LAPACK gives a real matrix's real eigenvalues without imaginary part
+    if not real.any():
+        raise InputError("B has no real eigenvalue, so no line of tokens stays a line; give a B with one.")
+    values, vectors = np.real(values[real]), np.real(vectors[:, real])
+    top, bottom = int(np.argmax(values)), int(np.argmin(values))
+    if values[top] > -8 * values[bottom]:
+        gamma, u, apart, together = values[top] / 8, vectors[:, top], 1.0, 0.5
+    else:
+        gamma, u, apart, together = -values[bottom], vectors[:, bottom], -1.0, 1.0
+    return float(gamma), u / np.linalg.norm(u), apart, together

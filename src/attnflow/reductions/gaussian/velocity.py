@@ -1,0 +1,54 @@
+r"""The velocity of a Gaussian law under an attention map, and how widely its scores are spread."""
+
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ...attention import AbstractAttention, MultiHead
+from ...attention._gaussian import AffineField
+from ...errors import InputError
+from ...pairsums._algebra import matmul
+from ...spaces import Numbers
+from ._law import law
+
+
+def velocity(attention: Any, alpha: Numbers, Sigma: Numbers | None = None, *, L: Numbers | None = None) -> AffineField:
+    r"""`(GL, c)` with $\Gamma(x) = c + G(x - \alpha)$ on $N(\alpha, \Sigma)$, $\Sigma = LL^\top$; many by leading axes.
+
+    If only `Sigma` is given, $L$ is its factor by eigenvectors; $G$ itself is `GL @ pinv(L)`.
+    """
+    check_closes(attention)
+    mean, factor = law(alpha, Sigma, L)
+    batch = mean.shape[:-1]
+    flat = _velocities(attention, mean.reshape(-1, *mean.shape[-1:]), factor.reshape(-1, *factor.shape[-2:]))
+    return AffineField(*(a.reshape(*batch, *a.shape[1:]) for a in flat))
+
+
+@eqx.filter_jit
+def _velocities(attention: AbstractAttention, alpha: Array, L: Array) -> AffineField:
+    return jax.vmap(attention.gaussian)(alpha, L)
+
+
+def score_spread(attention: Any, L: Float[Array, "d r"]) -> Float[Array, ""]:
+    r"""$\|L^\top AL\|$, the standard deviation of scores, roughly; of several heads the largest.
+
+    The law of finitely many tokens follows the Gaussian flow where this is at most ½ (docs/theory/gaussian.md).
+    """
+    if isinstance(attention, MultiHead):
+        return functools.reduce(jnp.maximum, (score_spread(head, L) for head in attention.heads))
+    score = getattr(attention.score, "inner", attention.score)
+    tile = score.project(L.T, L.T)
+    return jnp.linalg.norm(matmul(tile.queries, tile.keys.T), 2)
+
+
+def check_closes(attention: Any) -> None:
+    """Refuse, in the map's own sentence, what moves no Gaussian law."""
+    if not isinstance(attention, AbstractAttention):
+        raise InputError(f"{type(attention).__name__} is no attention map; give one, for example Softmax(beta=1.0).")
+    if attention.closure == "none":
+        heads = attention.heads if isinstance(attention, MultiHead) else (attention,)
+        next(head for head in heads if head.closure == "none").gaussian(jnp.zeros(1), jnp.zeros((1, 1)))

@@ -1,0 +1,164 @@
+"""A law on a grid at many times, and the tokens that represent it."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ...flows import Outcome
+from ...models import SelfAttention
+from ._chart import Chart, centres, chart_of, faces
+from ._checked import whole
+from ._reconstruction import in_peaks, quadrature_weights
+
+NARROW = 4  # cells: peaks of a smaller width at half their height are told
+MUCH = 0.01  # of the mass: as much in such peaks is worth a word
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MeanField:
+    """A law on the circle or on the line, at the times `ts (T,)` of the clock `clock`.
+
+    - `masses (T, N)`: of the cells; `density (T, N)`, their averages; `mass (T,)`, all together, one.
+    - `ends (T, 2)` of the grid, `faces (T, N + 1)`, `centres (T, N)`: angles, or numbers.
+    - `weights (T, N)`: masses at the centres that integrate smooth functions to fourth order; `mean(f)` uses them.
+    - `tokens(at)`, `quantiles(n, at)`, `sample(n, at, key=…)`: tokens that represent the law at one time.
+    - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells, and `resolution`, a sentence about it.
+    - `result`, `stats`, `model`, `provenance`: how it ended, at what cost, and what was solved.
+    """
+
+    ts: np.ndarray
+    ends: np.ndarray
+    masses: np.ndarray
+    model: SelfAttention
+    clock: str
+    code: int
+    stats: dict[str, Any]
+    provenance: dict[str, Any]
+
+    @property
+    def chart(self) -> Chart:
+        return chart_of(self.model)
+
+    @property
+    def result(self) -> Outcome:
+        """How it ended."""
+        return list(Outcome)[self.code]
+
+    @property
+    def faces(self) -> np.ndarray:
+        return faces(self.ends, self.masses.shape[1])
+
+    @property
+    def centres(self) -> np.ndarray:
+        return centres(self.faces)
+
+    @property
+    def width(self) -> np.ndarray:
+        """Of a cell, at every time."""
+        return (self.ends[:, 1] - self.ends[:, 0]) / self.masses.shape[1]
+
+    @property
+    def density(self) -> np.ndarray:
+        """The average density of every cell: mass for each radian, or for each unit of length."""
+        return self.masses / self.width[:, None]
+
+    @property
+    def mass(self) -> np.ndarray:
+        """All mass, at every time."""
+        return self.masses.sum(axis=1)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Masses at the centres, for integrals of smooth functions."""
+        return np.asarray(_weights(jnp.asarray(self.masses), self.chart.periodic))
+
+    def mean(self, f: Callable[[np.ndarray], Any]) -> np.ndarray:
+        r"""$\int f\,d\mu_t$ at every time, for a function of angles, or of numbers, that takes an array `(T, N)`."""
+        return np.sum(self.weights * np.asarray(f(self.centres)), axis=1)
+
+    def energy(self, scale: str | None = None) -> np.ndarray:
+        """The model's declared energy at every time, as `af.energy`; a model without one is refused in a sentence."""
+        points = jnp.asarray(self.chart.points(self.centres))
+        chosen = self.model.energy_scale(scale, points[0])
+        return np.asarray(_energies(self.model, points, jnp.asarray(self.weights), chosen))
+
+    def tokens(self, at: int = -1) -> Float[Array, "N d"]:
+        """The centres as tokens; `weights[at]` are their masses, for `af.simulate(…, weights=…)`."""
+        return jnp.asarray(self.chart.points(self.centres[at]))
+
+    def quantiles(self, n: Any, at: int = -1) -> Float[Array, "n d"]:
+        r"""`n` tokens of equal mass, at the levels $(i - \frac12)/n$; on the circle counted from the angle 0."""
+        count = whole("n", n)
+        return self._at_levels((np.arange(count) + 0.5) / count, at)
+
+    def sample(self, n: Any, at: int = -1, *, key: PRNGKeyArray) -> Float[Array, "n d"]:
+        """`n` independent tokens from the law, uniform within a cell."""
+        return self._at_levels(np.asarray(jax.random.uniform(key, (whole("n", n),))), at)
+
+    def _at_levels(self, levels: np.ndarray, at: int) -> Array:
+        below = np.concatenate([[0.0], np.cumsum(self.masses[at])])
+        return jnp.asarray(self.chart.points(np.interp(levels * below[-1], below, self.faces[at])))
+
+    @property
+    def unresolved(self) -> np.ndarray:
+        """The mass in peaks that are narrower than four cells at half of their height, at every time."""
+        return np.sum(np.where(_peaks(jnp.asarray(self.masses), self.chart.periodic), self.masses, 0), axis=1)
+
+    @property
+    def resolution(self) -> str:
+        """A sentence: whether the grid resolves the law, and from when on it does not."""
+        lost = self.unresolved > MUCH
+        if not lost.any():
+            return f"The law is resolved by {self.masses.shape[1]} cells at all times kept."
+        first = int(np.argmax(lost))
+        cells = self.masses.shape[1]
+        return (
+            f"From t = {self.ts[first]:.4g} on there is mass ({self.unresolved[-1]:.0%} at the end) in clusters "
+            f"narrower than {NARROW} of the {cells} cells: their width is that of the grid, and they are moved as "
+            "atoms; take more cells if that matters."
+        )
+
+    def to_xarray(self):
+        """The law as an `xarray.Dataset` with the dimensions `time`, `cell` and `face`."""
+        import xarray as xr
+
+        data = xr.Dataset(
+            {
+                "density": (("time", "cell"), self.density),
+                "mass": (("time", "cell"), self.masses),
+                "centre": (("time", "cell"), self.centres),
+                "face": (("time", "face"), self.faces),
+            },
+            coords={"time": self.ts},
+            attrs={"coordinate": self.chart.coordinate, "result": self.result.value, "resolution": self.resolution},
+        )
+        data["time"].attrs["long_name"] = f"time ({self.clock})"
+        return data
+
+    def __repr__(self) -> str:
+        where = "circle" if self.chart.periodic else "line"
+        return (
+            f"MeanField({self.masses.shape[1]} cells on the {where}, {len(self.ts)} times from {self.ts[0]:g} to "
+            f"{self.ts[-1]:g} ({self.clock}), {self.result.name.lower()}, {self.stats['steps']} steps)"
+        )
+
+
+@eqx.filter_jit
+def _weights(masses: Float[Array, "T N"], periodic: bool) -> Float[Array, "T N"]:
+    return jax.vmap(lambda m: quadrature_weights(m, periodic))(masses)
+
+
+@eqx.filter_jit
+def _peaks(masses: Float[Array, "T N"], periodic: bool) -> Bool[Array, "T N"]:
+    return jax.vmap(lambda m: in_peaks(m, periodic))(masses)
+
+
+@eqx.filter_jit
+def _energies(model: Any, points: Float[Array, "T n d"], w: Float[Array, "T n"], scale: str) -> Float[Array, " T"]:
+    return jax.lax.map(lambda item: model.attention.energy(item[0], item[1], scale=scale), (points, w))

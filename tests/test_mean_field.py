@@ -1,0 +1,290 @@
+"""Theory/04, sections 1 and 6: the continuity equation on the circle and on the line, by finite volumes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import ive
+
+import attnflow as af
+from attnflow.errors import AttnflowWarning, InputError, SolveError
+from attnflow.experiments import Results, judge
+from attnflow.experiments.unified import _mean_field_circle as circle
+from attnflow.experiments.unified import mean_field as experiment
+from attnflow.flows import Outcome
+from attnflow.reductions.mean_field import _reconstruction, _scheme
+from attnflow.reductions.mean_field._chart import Circle, Line
+from attnflow.reductions.mean_field._field import Field, State, cells_of_attention, score_table
+
+# Compiled: as many small programs would take longer.
+at_faces = jax.jit(_reconstruction.at_faces, static_argnums=1)
+quadrature_weights = jax.jit(_reconstruction.quadrature_weights, static_argnums=1)
+euler = jax.jit(_scheme._euler, static_argnums=0)
+CIRCLE, ON_LINE = Circle(), Line()
+
+TURN = 2 * np.pi
+ENDS = np.array([0.0, TURN])
+MODEL = af.SelfAttention(beta=9.0)
+LINE = af.SelfAttention(af.Linear(beta=0.5, V=[[0.7]]), af.Euclidean())
+TS = np.linspace(0, 1, circle.SAVED)  # as many times as the experiment keeps: one program serves both
+
+
+def uniform(angle):
+    return np.ones_like(angle)
+
+
+def averages(n):
+    """Exact averages of exp(sin) times a constant over n cells of the circle, by many nodes."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    at = TURN / n * (np.arange(n)[:, None] + (1 + nodes) / 2)
+    return np.exp(np.sin(at)) @ weights / 2
+
+
+# The parts of the scheme ----------------------------------------------------------------------------------------------
+
+
+def test_faces_are_reconstructed_to_fifth_order_and_never_below_zero():
+    errors = []
+    for n in (40, 80):
+        left, right = at_faces(jnp.asarray(averages(n)), True)
+        exact = np.exp(np.sin(TURN * np.arange(n + 1) / n))
+        errors.append(max(np.abs(left - exact).max(), np.abs(right - exact).max()))
+    assert np.log2(errors[0] / errors[1]) > 4.7
+    for periodic in (True, False):
+        spike = jnp.zeros(40).at[7].set(1.0).at[8].set(1e-20)
+        assert all(bool((values >= 0).all()) for values in at_faces(spike, periodic))
+    # A mirror exchanges left and right.
+    masses = jnp.asarray(np.random.default_rng(0).random(40))
+    left, right = at_faces(masses, False)
+    np.testing.assert_allclose(at_faces(masses[::-1], False)[1][::-1], left, rtol=1e-14)
+    # A density has no units.
+    np.testing.assert_allclose(at_faces(1e-200 * masses, False)[1], 1e-200 * right, rtol=1e-12)
+
+
+def test_weights_integrate_to_fourth_order_and_are_not_negative():
+    mean = []
+    for n in (20, 40):
+        centres = TURN * (np.arange(n) + 0.5) / n
+        weights = np.asarray(quadrature_weights(jnp.asarray(averages(n) / n), True))
+        assert weights.sum() == pytest.approx(averages(n).mean(), rel=1e-14)
+        mean.append(weights @ np.cos(2 * centres))
+    exact = -ive(2, 1.0) * np.e  # exp(sin) has the coefficients I_k(1), turned by a quarter
+    assert np.log2((mean[0] - exact) / (mean[1] - exact)) > 3.8 and abs(mean[1] - exact) < 1e-4
+    rough = jnp.asarray(np.random.default_rng(1).random(40) ** 20)
+    for periodic in (True, False):
+        weights = quadrature_weights(rough, periodic)
+        assert float(weights.min()) >= 0 and float(weights.sum()) == pytest.approx(float(rough.sum()), rel=1e-14)
+
+
+@pytest.mark.parametrize("chart", [CIRCLE, ON_LINE])
+@pytest.mark.parametrize("dt", [1e-3, 1.0, 1e6])
+def test_a_step_of_any_length_keeps_mass_and_sign(chart, dt):
+    """Diracs, empty cells and velocities without any order."""
+    rng = np.random.default_rng(2)
+    masses = rng.random(60) ** 30 * (rng.random(60) < 0.7)
+    v = rng.normal(size=61)
+    v[-1] = v[0] if chart.periodic else v[-1]
+    state = State(jnp.asarray(masses / masses.sum()), jnp.asarray(ENDS))
+    after = euler(chart, state, jnp.asarray(v), jnp.asarray(dt))
+    assert float(after.masses.min()) >= 0 and float(after.masses.sum()) == pytest.approx(1, abs=1e-14)
+
+
+def test_a_table_of_scores_gives_the_velocity_of_the_map():
+    """So do L2 attention, which is softmax on the circle, and NumPy, from the formula."""
+    n, rng = 48, np.random.default_rng(3)
+    masses = rng.random(n)
+    state = State(jnp.asarray(masses / masses.sum()), jnp.asarray(ENDS))
+    chart = CIRCLE
+    table = score_table(MODEL, chart, ENDS, n)
+    assert table is not None
+    velocity = jax.jit(lambda field: field.velocity(chart, "dense", 0.0, state, None))
+    found, longest = velocity(Field(MODEL, table))
+    by_map, same = velocity(Field(MODEL, None))
+    by_l2, _ = velocity(Field(af.SelfAttention(af.L2(g=4.5)), None))
+    w = np.asarray(quadrature_weights(state.masses, True))
+    apart = TURN / n * (np.arange(n)[None, :] + 0.5 - np.arange(n + 1)[:, None])
+    weight = w * np.exp(9 * np.cos(apart))
+    exact = np.sum(weight * np.sin(apart), axis=1) / np.sum(weight, axis=1)
+    for one in (found, by_map, by_l2):
+        np.testing.assert_allclose(one, exact, atol=1e-13)
+    assert float(longest) == pytest.approx(float(same), rel=1e-12) and float(longest) <= 1
+    # No table where a denominator might vanish, or scores change.
+    assert score_table(af.SelfAttention(beta=1e3), chart, ENDS, n) is None
+    assert score_table(LINE, ON_LINE, ENDS, n) is None
+    assert cells_of_attention(MODEL, chart, ENDS, n) == pytest.approx(n / TURN / 3, rel=0.01)
+    assert cells_of_attention(LINE, ON_LINE, ENDS, n) == np.inf
+
+
+# The experiment: rates, order, tokens, closed forms -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results():
+    data = [({**cell, "seed": 0}, experiment.compute({**cell, "seed": 0})) for cell in experiment.cells("quick")]
+    return Results([cell for cell, _ in data], lambda cell: next(d for c, d in data if c == cell), scale="quick")
+
+
+@pytest.mark.parametrize("claim", [claim.id for claim in experiment.EXPERIMENT.claims])
+def test_claims(results, claim):
+    (chosen,) = [c for c in experiment.EXPERIMENT.claims if c.id == claim]
+    verdict = judge(chosen, results, "quick")
+    assert verdict["status"] == "holds", (claim, verdict["measured"], verdict["stderr"], verdict["note"])
+
+
+def test_the_density_of_the_experiment_is_that_of_its_levels():
+    angle = np.linspace(0, TURN, 2001)
+    slope = np.gradient(circle.level(angle), angle, edge_order=2)
+    np.testing.assert_allclose(slope, circle.smooth(angle), atol=1e-5)
+    assert circle.level(np.array([0.0, TURN])) == pytest.approx([0, 1])
+
+
+# Laws ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def law():
+    return af.mean_field(MODEL, circle.smooth, ts=TS)
+
+
+def test_tokens_that_represent_a_law(law):
+    n = 4000
+    found = af.measures.wasserstein_circle(law.quantiles(n, at=0), TURN * (np.arange(n) + 0.5) / n, p=1)
+    level = np.sort(np.arctan2(*np.asarray(law.quantiles(n, at=0)).T[::-1]) % TURN)
+    np.testing.assert_allclose(circle.level(level), (np.arange(n) + 0.5) / n, atol=2e-5)
+    assert found > 0.1
+    drawn = np.asarray(law.sample(n, key=jax.random.key(0)))
+    assert np.linalg.norm(drawn, axis=1) == pytest.approx(1)
+    exact = np.array([law.mean(np.cos)[-1], law.mean(np.sin)[-1]])
+    assert np.abs(drawn.mean(axis=0) - exact).max() < 4 * drawn.std(axis=0).max() / np.sqrt(n)
+    cloud, w = law.tokens(), law.weights[-1]
+    np.testing.assert_allclose(w @ np.asarray(cloud), exact, atol=1e-13)
+    assert w.min() >= 0 and w.sum() == pytest.approx(1)
+
+
+def test_a_law_is_data(law):
+    data = law.to_xarray()
+    assert data["density"].dims == ("time", "cell") and data["density"].shape == (101, 256)
+    np.testing.assert_allclose((data["density"] * law.width[0]).sum("cell"), 1, rtol=1e-12)
+    assert "256 cells on the circle" in repr(law) and "resolved by 256 cells" in law.resolution
+    np.testing.assert_allclose(law.centres[0], law.faces[0, :-1] + law.width[0] / 2)
+    assert law.clock == "SA" and law.result is Outcome.SUCCESSFUL and law.stats["steps"] > 10
+    # The energy at the start, by its Fourier series: modes 1 and 2 of the density.
+    modes = np.array([1, 0.2, 0.1])
+    exact = ive(0, 9.0) + 2 * np.sum(modes[1:] ** 2 * ive([1, 2], 9.0))
+    assert law.energy()[0] == pytest.approx(exact, rel=1e-7)
+
+
+def test_the_uniform_measure_stays_and_symmetries_are_kept():
+    still = af.mean_field(MODEL, uniform, ts=TS)
+    np.testing.assert_allclose(still.density, 1 / TURN, rtol=1e-13)
+    turned = af.mean_field(MODEL, lambda angle: circle.smooth(angle - TURN / 4), ts=TS)
+    plain = af.mean_field(MODEL, circle.smooth, ts=TS)
+    np.testing.assert_allclose(np.roll(plain.masses[-1], 64), turned.masses[-1], rtol=1e-8)
+    by_values = af.mean_field(MODEL, plain.density[0], ts=TS)
+    np.testing.assert_allclose(by_values.masses, plain.masses, rtol=1e-9)
+
+
+def test_unresolved_mass_is_told():
+    law = af.mean_field(MODEL, lambda angle: np.exp(400 * (np.cos(angle - 3) - 1)), ts=TS)
+    assert law.unresolved[0] < 0.01 < law.unresolved[-1] <= 1
+    assert "narrower than 4 of the 256 cells" in law.resolution
+    assert law.masses.min() >= 0 and np.abs(law.mass - 1).max() < 1e-13
+
+
+def test_parameters_that_jump():
+    """Two temperatures in turn are two laws, one after the other."""
+    cells, half = 128, np.linspace(0, 0.5, circle.SAVED)
+    changing = af.SelfAttention(af.Softmax(beta=af.Piecewise([0.5], [9.0, 2.0])))
+    whole = af.mean_field(changing, circle.smooth, t1=1.0, cells=cells)
+    first = af.mean_field(MODEL, circle.smooth, ts=half, cells=cells)
+    second = af.mean_field(af.SelfAttention(beta=2.0), first.density[-1], ts=half, cells=cells)
+    # The same steps, one for each time kept, but for a short one at the start of the second.
+    np.testing.assert_allclose(whole.masses[100], first.masses[-1], rtol=1e-12)
+    np.testing.assert_allclose(whole.masses[200], second.masses[-1], atol=1e-8)
+
+
+def test_the_interval_follows_the_flow():
+    """Linear attention multiplies every token by the same number, the ends of the interval among them."""
+    law = af.mean_field(LINE, lambda x: np.clip(1 - x**2, 0, None) ** 4, ts=np.linspace(0, 8, 14), interval=(-1, 1))
+    scale = np.sqrt(11 / (11 - 0.7 * law.ts))
+    np.testing.assert_allclose(law.ends, scale[:, None] * [-1.0, 1.0], rtol=1e-5)
+    assert law.quantiles(5).shape == (5, 1) and law.tokens().shape == (256, 1)
+    # Cell by cell nothing moves but the grid.
+    np.testing.assert_allclose(law.masses[-1], law.masses[0], atol=1e-7)
+
+
+def test_a_map_that_iterates():
+    """Sinkhorn attention: tokens at quantiles agree, moved by NumPy with plans of their own."""
+    beta, n, t1 = 3.0, 24, 0.5
+    law = af.mean_field(af.SelfAttention(af.Sinkhorn(beta=beta)), circle.smooth, t1=t1, save=6, cells=64)
+
+    def field(t, angle):
+        kernel = np.exp(beta * np.cos(angle[:, None] - angle[None, :])) / n
+        f = np.ones(n)
+        for _ in range(200):
+            f = np.sqrt(f / (kernel @ f))
+        return (f[:, None] * kernel * f[None, :] * np.sin(angle[None, :] - angle[:, None])).sum(axis=1)
+
+    start = circle.witness.quantiles(circle.level, n)
+    angle = solve_ivp(field, (0, t1), start, rtol=1e-9, atol=1e-10).y[:, -1]
+    assert np.mean(np.cos(angle)) == pytest.approx(law.mean(np.cos)[-1], abs=3e-5)
+    assert np.mean(np.sin(angle)) == pytest.approx(law.mean(np.sin)[-1], abs=3e-5)
+
+
+# Refusals ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"density": lambda angle: np.cos(angle)}, "a density is not negative"),
+        ({"density": lambda angle: np.where(angle > 3, np.nan, 1.0)}, "density has an entry that is not finite"),
+        ({"density": lambda angle: 0 * angle}, "integral 0"),
+        ({"density": lambda angle: angle[0]}, "one value each"),
+        ({"density": -np.ones(64)}, "a density is not negative"),
+        ({"density": np.ones((8, 8))}, "circle and on the line"),
+        ({"density": "uniform"}, "not an array of numbers"),
+        ({"density": np.ones(64), "cells": 32}, "leave cells out"),
+        ({"cells": 4}, "cells = 4 is too small"),
+        ({"cells": 64.0}, "not a whole number"),
+        ({"interval": (0, 1)}, "leave interval out"),
+        ({"t1": "late"}, "not an array of numbers"),
+        ({"t1": None}, "final time is missing"),
+        ({"t1": -1.0}, "take t1 > t0"),
+        ({"t1": None, "ts": [1.0, 0.0]}, "increasing times"),
+        ({"save": 0}, "save = 0 is too small"),
+        ({"cfl": 2.0}, "no part of a cell"),
+        ({"max_steps": 0}, "max_steps = 0"),
+        ({"model": af.SelfAttention(beta=1.0, pairs=af.Causal())}, "Causal pairs tell tokens apart"),
+        ({"model": af.SelfAttention(af.Softmax(V=np.eye(3)))}, r"circle \(d = 2\).*3-by-3"),
+        ({"model": af.SelfAttention(af.Softmax(V=np.ones((3, 2))))}, "velocities of dimension 3"),
+        ({"model": af.SelfAttention(af.Softmax(B=np.eye(2)), af.Euclidean())}, "here d = 1"),
+        ({"model": af.SelfAttention(af.Hardmax())}, "edge of the support"),
+        ({"model": af.Flow(lambda t, x, w: x, af.Sphere())}, "not for Flow"),
+        ({"model": LINE}, "needs an interval"),
+        ({"model": LINE, "interval": (1, -1)}, "no interval"),
+        ({"model": LINE, "interval": (-1, 1), "kernel": "table"}, "softmax on the circle"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change, told):
+    given = {"model": MODEL, "density": uniform, "t1": 1.0, **change}
+    with pytest.raises(InputError, match=told):
+        af.mean_field(given.pop("model"), given.pop("density"), **given)
+
+
+def test_attention_narrower_than_a_cell_is_told():
+    with pytest.warns(AttnflowWarning, match=r"attention is 0\..* cells wide"), pytest.raises(InputError):
+        af.mean_field(af.SelfAttention(beta=1e4), uniform, t1=1.0, cells=64, kernel="none")
+
+
+def test_an_unfinished_law():
+    given = {"ts": TS, "max_steps": 2}
+    with pytest.raises(SolveError, match="raise max_steps"):
+        af.mean_field(MODEL, circle.smooth, **given)
+    law = af.mean_field(MODEL, circle.smooth, throw=False, **given)
+    assert law.result is Outcome.MAX_STEPS and np.isnan(law.masses[-1]).all() and np.isfinite(law.masses[0]).all()
+    assert law.quantiles(3, at=0).shape == (3, 2)
+    for wrong in (0, "three"):
+        with pytest.raises(InputError, match="n = "):
+            law.quantiles(wrong)
