@@ -29,6 +29,23 @@ def hausdorff(found, wanted):
     return np.max([away.min(axis=0).max(), away.min(axis=1).max()])
 
 
+def matrices(file, x, beta=np.inf):
+    """The blocks of a file by their definition, in matrix products of NumPy."""
+    x = np.asarray(x, float)
+    for block in json.loads(file.read_text())["blocks"]:
+        f, a = (
+            {k: v and np.array(v) for k, v in (block[name] or {}).items()} for name in ("feed_forward", "attention")
+        )
+        x = f["eta"] * x + np.maximum(x @ f["U"].T + f["b"], 0) @ f["W"].T
+        if a:
+            score = (x @ a["Q"].T) @ (x @ a["K"].T).T
+            away = score - score.max(axis=1, keepdims=True)
+            weight = (away == 0) * 1.0 if beta == np.inf else np.exp(beta * away)
+            V = a["multiple"] * np.eye(x.shape[1]) + (0 if a["left"] is None else np.outer(a["left"], a["right"]))
+            x = a["rho"] * x + weight / weight.sum(axis=1, keepdims=True) @ x @ V.T
+    return x
+
+
 def witness(network, x, beta=np.inf):
     """The blocks by their definition, token by token, with none of the library's arithmetic."""
     x = np.array(x, float)
@@ -97,8 +114,12 @@ def test_a_list_gives_a_list():
     for together, x in zip(network(inputs), inputs, strict=True):
         np.testing.assert_array_equal(together, network(x))
     same = np.stack([x[:3] for x in inputs])
-    network = af.interpolate(jax.numpy.asarray(same), np.stack(outputs))
-    assert len(network(same)) == 4 and max(map(hausdorff, network(same), outputs)) < 1e-14
+    for wanted in (np.stack(outputs), np.concatenate(outputs)):
+        network = af.interpolate(jax.numpy.asarray(same), wanted)
+        assert len(network(same)) == 4 and max(map(hausdorff, network(same), outputs)) < 1e-14
+    ragged = np.empty(2, object)
+    ragged[:] = [X.tolist(), X[:2]]
+    assert af.interpolate(ragged, [ONE, TWO]).verify().error < 1e-14
 
 
 # Difficult data ------------------------------------------------------------------------------------------------------
@@ -184,6 +205,13 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
         ([], [], "at least one"),
         ("tokens", [ONE], "list of sequences"),
         ([X * 1e120], [ONE], "rescale"),
+        ([[[10**400, 0], [0, 1]]], [ONE], "beyond the range of float64"),
+        ([[[2**53 + 1, 0], [2**53, 0]]], [ONE], "integers beyond"),
+        ([list(X.astype(np.float32))], [ONE], "needs float64"),
+        ([X.astype(np.longdouble)], [ONE], "needs float64"),
+        ([np.array([["1", "2"]], object)], [ONE], "real numbers"),
+        ([X.astype("datetime64[s]")], [ONE], "real numbers"),
+        ([np.ma.masked_less(X, 1)], [ONE], "masked entries"),
     ],
 )
 def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
@@ -201,12 +229,16 @@ def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
         (lambda n: n(X, beta=-1.0), "beta = -1"),
         (lambda n: n(X, beta="hot"), "beta = 'hot'"),
         (lambda n: n(X[:, :1]), "dimension 1 and the network 2"),
+        (lambda n: n([[[1.0, 2.0], [3.0]]]), "not an array"),
+        (lambda n: n([[], []]), "at least one"),
         (lambda n: n.verify([X]), "give both"),
+        (lambda n: n.verify([np.eye(3)], [np.ones(3)]), "dimension 3 and the network 2"),
         (lambda n: n.softmax(tol=2.0), "tol = 2"),
         (lambda n: af.interpolate([X], [ONE], exact=True)(X, beta=3.0), "no softmax"),
         (lambda n: af.interpolate([X], [ONE], exact=True).softmax(), "no softmax"),
         (lambda n: af.interpolation_classifier([X], ["a", "b"]), "1 inputs and 2 labels"),
         (lambda n: af.interpolation_classifier([X], [["a"]]), "number or a string"),
+        (lambda n: af.interpolation_classifier([X], None), "labels = None"),
     ],
 )
 def test_arguments_are_checked(call, told):
@@ -239,6 +271,15 @@ def test_fractions_are_exact(d, mode):
     assert (
         report.error == 0 and isinstance(report.error, Fraction) and report.blocks == {"code": 15, "rounds": 18}[mode]
     )
+
+
+def test_fractions_have_their_limit():
+    """Tokens that even fractions hold together are refused, without the advice to use fractions."""
+    near = [[[Fraction(1, 10**200), 0], [0, 1]], [[0, 0], [0, 1]]]
+    with pytest.raises(Unseparated, match=r"separate them\.$"):
+        af.interpolate(near, [ONE, TWO], exact=True, mode="rounds")
+    with pytest.raises(InputError, match="beyond the range"):
+        af.interpolate([[[10**400, 0], [0, 1]]], [ONE], exact=True)
 
 
 def test_strips_are_exact_in_float64():
@@ -289,6 +330,9 @@ def test_softmax_is_exact_from_some_beta_on(mode):
         assert network.verify(beta=beta).relative_error <= 1e-9
     assert not network.verify(beta=found.threshold / 1.03).relative_error <= 1e-9
     assert "is enough" in repr(found)
+    for size in (1e-95, 1e95):  # beta of size 1e190 and 1e-190
+        found = af.interpolate([size * x for x in inputs[:2]], outputs[:2], mode=mode).softmax()
+        assert found.error <= 1e-9 and found.threshold / found.sufficient > 1e-4
     single = af.interpolate([[[0.0, 1.0]], [[2.0, 0.0]]], [[1.0, 1.0], [0.0, 2.0]], mode="rounds")
     assert single.softmax().threshold == 0 and single.verify(beta=0.0).error < 1e-14
 
@@ -298,6 +342,10 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
     inputs, outputs = gaussian(3, (3, 4), 2, 5, seed=0)
     network = af.interpolate(inputs, outputs, exact=exact)
     network.save(tmp_path / "network.json")
+    if not exact:
+        for beta in (np.inf, network.softmax().sufficient):
+            found = [matrices(tmp_path / "network.json", x, beta) for x in inputs]
+            assert np.max([hausdorff(z, y) for z, y in zip(found, outputs, strict=True)]) <= 1e-13
     again = af.InterpolatingTransformer.load(tmp_path / "network.json")
     np.testing.assert_array_equal(again.trace(inputs[0]), network.trace(inputs[0]))
     assert again.verify(inputs, outputs).error == network.verify().error
@@ -315,6 +363,8 @@ def test_files_that_are_none_are_refused(tmp_path):
         lambda f: f.update(blocks=[]),
         lambda f: f["blocks"][0]["feed_forward"].update(b=[0.0, 1.0, 2.0]),
         lambda f: f["blocks"][0]["feed_forward"].update(U=[["1", "x"]]),
+        lambda f: f["blocks"][0]["feed_forward"].update(b=[10**400]),
+        lambda f: f["blocks"][0]["feed_forward"].update(eta=[0.0, 1.0]),
         lambda f: f["blocks"][0]["attention"].update(left=[1.0, 2.0]),
     ]
     for change in changes:

@@ -96,7 +96,7 @@ def sequence(name: str, values: Any, arithmetic: Arithmetic) -> np.ndarray:
         raise InputError(f"{name} has shape {given.shape}; give tokens as rows, (n, d), at least one.")
     if arithmetic.exact:
         return np.atleast_2d(arithmetic.array(given))
-    if given.dtype.kind in "iu" and abs(found).max() > 2**53:
+    if given.dtype.kind in "iu" and max(int(given.max()), -int(given.min())) > 2**53:
         raise InputError(f"{name} has integers beyond 2^53, which float64 would round; rescale, or use exact=True.")
     return found + 0.0  # a copy, and -0.0 becomes 0.0
 

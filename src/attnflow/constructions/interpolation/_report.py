@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ...diagnostics._final import plural
 from ._blocks import Block
 from ._cloud import Cloud
 
@@ -43,9 +42,12 @@ class InterpolationReport:
         return 2 * self.points + 3 * self.sequences
 
     def __repr__(self) -> str:
+        sequences, points = (
+            f"{many} {word}{'' if many == 1 else 's'}"
+            for many, word in ((self.sequences, "sequence"), (self.points, "point"))
+        )
         return (
-            f"{plural(self.sequences, 'sequence')} to {plural(self.points, 'point')}: error {float(self.error):.2g}, "
-            f"{self.blocks} blocks "
+            f"{sequences} to {points}: error {float(self.error):.2g}, {self.blocks} blocks "
             f"(published bound {self.bound}), {self.parameters} parameters."
         )
 

@@ -1,7 +1,6 @@
 """Classification of sequences: interpolation with one point per label."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +38,12 @@ class InterpolatingClassifier:
 
 
 def interpolation_classifier(
-    inputs: Any, labels: Sequence, *, mode: str = "auto", exact: bool = False, seed: int = 0
+    inputs: Any, labels: Any, *, mode: str = "auto", exact: bool = False, seed: int = 0
 ) -> InterpolatingClassifier:
     """A transformer that classifies every input sequence correctly: the k-th label (in order of appearance) is the
     point `k e_1`, and all tokens of a sequence end at the point of its label. At most 4N + 1 blocks.
 
-    Arguments as for `interpolate`, with a label (a number or a string) in place of an output.
+    Arguments as for `interpolate`, with a list of labels (numbers or strings) in place of outputs.
 
     >>> classifier = interpolation_classifier([[[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]], ["cat", "dog"])
     >>> classifier([[0.0, 1.0], [0.0, 0.0]])

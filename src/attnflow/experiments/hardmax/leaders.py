@@ -175,7 +175,7 @@ def _beyond(cell: Cell) -> "xarray.Dataset":
 
 
 def _special(cell: Cell) -> "xarray.Dataset":
-    """A vertex that is there twice, and a token at the origin."""
+    """A vertex that is there twice, and a token at the origin; filled up to eight tokens, as many as others have."""
     import numpy as np
     import xarray
 
@@ -183,8 +183,11 @@ def _special(cell: Cell) -> "xarray.Dataset":
 
     twice = [(1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (0.5, 0.0)]
     zero = [(0.0, 0.0), (1.0, 0.25), (-0.5, 1.0), (0.125, -1.5)]
-    runs = [np.asarray(af.simulate(af.HardmaxLayers(ALPHA), x, t1=60, solver="layers").xs) for x in (twice, zero)]
-    return xarray.Dataset({"x": (("case", "layer", "token", "coordinate"), runs)}, coords={"case": ["twice", "zero"]})
+    x0 = np.pad([twice, zero], ((0, 0), (0, 4), (0, 0)))
+    weight = np.repeat([1 / 4, 0.0], 4)
+    runs = [af.simulate(af.HardmaxLayers(ALPHA), x, t1=60, weights=weight, solver="layers") for x in x0]
+    xs = np.stack([run.xs[:, :4] for run in runs])
+    return xarray.Dataset({"x": (("case", "layer", "token", "coordinate"), xs)}, coords={"case": ["twice", "zero"]})
 
 
 EXPERIMENT = Experiment(
