@@ -15,9 +15,14 @@ def finite_array(name: str, values: Any) -> np.ndarray:
     if not is_concrete(values):
         raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
     try:
-        found = np.asarray(values, float)
+        given = np.asarray(values)
+        if given.dtype.kind in "SU":  # NumPy would read the text "1" as a number
+            raise TypeError
+        found = np.asarray(np.real(given), float)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
+    if given.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers; give real ones.")
     if not np.isfinite(found).all():
         where = np.argwhere(~np.isfinite(found))[0].tolist() if found.ndim else ""
         raise InputError(f"{name} has an entry that is not finite{f' (at {where})' if where else ''}; give numbers.")
@@ -32,6 +37,24 @@ def square_matrix(name: str, value: Any, d: int | None = None) -> np.ndarray:
     if d is not None and len(matrix) != d:
         raise InputError(f"{name} has shape {matrix.shape} and tokens have dimension {d}; give a {d} x {d} matrix.")
     return matrix
+
+
+def covariance_factor(name: str, value: Any) -> np.ndarray:
+    r"""$U\sqrt\lambda$ of covariances `(..., d, d)` by eigenvectors, which singular ones have, too; others are refused.
+
+    They may be off by the rounding of the precision they came in, relative to the largest entry.
+    """
+    Sigma = finite_array(name, value)
+    given = np.asarray(value).dtype
+    rounding = max(1e-9, 64 * float(np.finfo(given).eps)) if np.issubdtype(given, np.floating) else 1e-9
+    size = np.abs(Sigma).max(axis=(-2, -1))
+    turned = np.swapaxes(Sigma, -2, -1)
+    if np.any(np.abs(Sigma - turned).max(axis=(-2, -1)) > rounding * size):
+        raise InputError(f"{name} is not symmetric; give a covariance, or a factor L of it.")
+    values, vectors = np.linalg.eigh((Sigma + turned) / 2)
+    if np.any(values[..., 0] < -rounding * size):
+        raise InputError(f"{name} has the eigenvalue {values.min():.3g}; a covariance has none below zero.")
+    return vectors * np.sqrt(np.maximum(values, 0))[..., None, :]
 
 
 class InvariantSpace(NamedTuple):

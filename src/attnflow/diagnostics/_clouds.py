@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..flows import Run
 from ..models.frames import writable
-from ..spaces import check_weights
+from ..spaces import Numbers, check_weights
 
-Tokens = Run | ArrayLike
+Tokens = Run | Numbers
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
 
 
@@ -38,7 +38,7 @@ class Clouds(NamedTuple):
         return self.xs * jnp.exp(log_scale[index])[..., None, None]
 
 
-def clouds(tokens: Tokens, at: int | None = None, weights: ArrayLike | None = None) -> Clouds:
+def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None) -> Clouds:
     """The tokens of a run at the saved time of index `at`, at all times if `None`; or those of an array."""
     if isinstance(tokens, Run):
         tokens.single()

@@ -20,15 +20,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import square_matrix
+from ..._linear_algebra import finite_array, square_matrix
+from ..._numbers import number, whole
 from ...errors import InputError
 from ...spaces import Numbers
-from ._norms import count, number
 
 
 def adversarial_tokens(*, B: Numbers, beta: Numbers = 1.0, n: int, radius: Numbers = 1.0) -> Float[Array, "n d"]:
     """The tokens `(n, d)` above in the ball of that radius; `B` must have a real eigenvalue."""
-    R, n = number("radius", radius), count("n", n, least=2)
+    R, n = number("radius", radius, 0), whole("n", n, least=2)
     _, u, apart, together = _worst(B, beta)
     places = np.concatenate([[apart], np.full(n - 1, together)])
     return jnp.asarray(R * places[:, None] * u[None, :], jnp.result_type(float))
@@ -41,9 +41,8 @@ def lower_bound(
 
     So does the largest norm in the ball. `n` may be an array of whole numbers, at least 2.
     """
-    R = number("radius", radius)
-    many = np.asarray(n)
-    if many.dtype.kind not in "iu" or (many < 2).any():
+    R, many = number("radius", radius, 0), finite_array("n", n)
+    if (many < 2).any() or (many % 1).any():
         raise InputError(f"n = {n!r} must be whole numbers, at least 2.")
     gamma, u, _, _ = _worst(B, beta)
     length = 1.0 if V is None else float(np.linalg.norm(square_matrix("V", V, len(u)) @ u))
@@ -54,7 +53,7 @@ def lower_bound(
 
 def _worst(B: Any, beta: Any) -> tuple[float, np.ndarray, float, float]:
     """The exponent gamma, the eigenvector, and where on its line the first token and the others stand."""
-    A = number("beta", beta) * square_matrix("B", B).T
+    A = number("beta", beta, 0) * square_matrix("B", B).T
     values, vectors = np.linalg.eig(A)
     real = np.abs(np.imag(values)) == 0  # LAPACK gives a real matrix's real eigenvalues without imaginary part
     if not real.any():

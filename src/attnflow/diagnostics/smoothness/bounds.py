@@ -23,13 +23,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._numbers import number, whole
 from ...errors import InputError
 from ...spaces import Numbers
-from ._norms import count, matrix_norms, number
+from ._norms import matrix_norms
 from .cesaro import HARDY
 
 PAPER = "arXiv:2312.14820"
 PAGE = "docs/theory/smoothness.md, Upper bounds"
+FEW = 128  # terms of a sum that are written out; with more tokens the rest costs less than 1e-4
 Curve = Callable[[Any], Any]  # of a, in units of |V|; inf where it overflows
 
 # Those that hold for every number of tokens, and so for measures: name -> (masked, value, formula, where it is from).
@@ -40,16 +42,34 @@ UNIFORM: dict[str, tuple[bool, Curve, str, str]] = {
 }
 
 
+def product(a: Any, b: Any) -> Any:
+    """Zero where a factor is zero, though the other be infinite: no tokens, no scores, no values, no time."""
+    with np.errstate(invalid="ignore"):
+        return np.where((a == 0) | (b == 0), 0.0, np.multiply(a, b))[()]
+
+
 def columns(alpha: Any, R: Any, D: Any, n: int | None, masked: bool) -> Any:
     r"""The bound by column sums; `n=None` for any number of tokens, infinite under a mask. Arguments broadcast."""
     s = alpha * R * D
     if n is None:
         sigma = np.full_like(s, np.inf) if masked else np.exp(s)
     elif masked:
-        sigma = np.sum(1 / (1 + np.arange(n) * np.exp(-np.asarray(s)[..., None])), axis=-1)
+        sigma = _masked_columns(np.exp(-s), n)
     else:
         sigma = n / (1 + (n - 1) * np.exp(-s))
     return alpha * D * D / 4 + np.sqrt(sigma * (1 + s * s / 4))
+
+
+def _masked_columns(c: Any, n: int) -> Any:
+    r"""$\sum_{i<n} 1/(1 + ic)$: the first terms, and for the others an integral, which is larger and close.
+
+    A convex function is at most its mean over an interval around the point.
+    """
+    few = min(n, FEW)
+    first = sum(1 / (1 + i * c) for i in range(few))
+    rest = (n - few) * c / (1 + (few - 0.5) * c)
+    small = np.where(c > 0, c, 1.0)
+    return first + np.where(c > 0, np.log1p(rest) / small, n - few)
 
 
 class Bound(NamedTuple):
@@ -108,16 +128,15 @@ def bounds(
     whatever it is; `masked`: for `pairs=Causal()`; `diameter`: the largest distance of two tokens, if it is known to be
     less than twice the radius.
     """
-    R, (v, alpha) = number("radius", radius), matrix_norms(V, B, beta)
-    D = 2 * R if diameter is None else number("diameter", diameter)
-    if n == 1:
-        D = 0.0
+    R, (v, alpha) = number("radius", radius, 0), matrix_norms(V, B, beta)
+    n = None if n is None else whole("n", n)
+    D = 2 * R if diameter is None else number("diameter", diameter, 0)
     if D > 2 * R:
         raise InputError(f"diameter = {D:g} is more than twice the radius {R:g}; no ball of that radius holds it.")
+    D = 0.0 if n == 1 else D
     a, spread = alpha * R * R, alpha * R * D
     found = []
     if n is not None or not masked:
-        n = None if n is None else count("n", n)
         with np.errstate(over="ignore"):
             value = float(columns(alpha, R, D, n, bool(masked)))
         found.append(Bound("columns", value, "αD²/4 + sqrt(σ (1 + (αRD)²/4))", PAGE))
@@ -130,4 +149,4 @@ def bounds(
         for name, (of_masked, curve, formula, provenance) in UNIFORM.items():
             if of_masked == bool(masked):
                 found.append(Bound(name, float(curve(a)), formula, provenance))
-    return Bounds(tuple(bound._replace(value=v * bound.value) for bound in found))
+    return Bounds(tuple(bound._replace(value=float(product(v, bound.value))) for bound in found))

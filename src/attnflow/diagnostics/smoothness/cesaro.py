@@ -9,7 +9,7 @@ comes from its least eigenvalue.
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ._norms import count
+from ..._numbers import whole
 
 HARDY = 2.0  # p/(p - 1) for p = 2, the norm of the infinite matrix
 
@@ -20,7 +20,7 @@ def cesaro_norm(n: int) -> float:
     >>> round(cesaro_norm(8), 5)
     1.37978
     """
-    i = np.arange(1.0, count("n", n) + 1)
+    i = np.arange(1.0, whole("n", n) + 1)
     diagonal, beside = i**2 + (i - 1) ** 2, -(i[:-1] ** 2)
     least = eigh_tridiagonal(diagonal, beside, eigvals_only=True, select="i", select_range=(0, 0))
     return float(least[0] ** -0.5)

@@ -21,6 +21,7 @@ from ...errors import InputError
 from ...models.schedules import depends_on_time
 from ...pairsums import AbstractPairs, Full
 from ...spaces import Euclidean, Numbers, check_tokens, check_weights
+from .._clouds import in_memory
 
 
 def jvp(
@@ -37,7 +38,7 @@ def jvp(
     **Arguments:** `w (n,)`, the weights of the tokens, which stay; `pairs`, who sees whom (`Causal()` for masked
     attention); `kernel`, the engine of the sums over pairs.
     """
-    x, h, w = _checked(attention, x, h, w)
+    x, h, w = _checked(attention, x, h, w, pairs)
     if h.shape != x.shape:
         raise InputError(f"h has shape {h.shape} for tokens {x.shape}; give a displacement for every token.")
     return _jvp(attention, x, h, w, pairs, kernel)
@@ -55,7 +56,7 @@ def vjp(
     r"""$Df(X)^\top[G]$ in the Euclidean inner product: $\sum_i\langle g_i, Df[H]_i\rangle = \sum_i\langle
     Df^\top[G]_i, h_i\rangle$. Arguments as for `jvp`; `g (n, p)` has the shape of the velocities.
     """
-    x, g, w = _checked(attention, x, g, w)
+    x, g, w = _checked(attention, x, g, w, pairs)
     p = jax.eval_shape(lambda x: field(attention, x, w, pairs, kernel), x).shape
     if g.shape != p:
         raise InputError(f"g has shape {g.shape} and the velocities have {p}; give one for every velocity.")
@@ -66,7 +67,8 @@ def jacobian(
     attention: AbstractAttention, x: Numbers, w: Numbers | None = None, *, pairs: AbstractPairs = Full()
 ) -> Float[Array, "n p n d"]:
     r"""$Df(X)$ as an array: entry `[i, a, j, b]` is $\partial f(X)_{ia}/\partial x_{jb}$. For few tokens."""
-    x, _, w = _checked(attention, x, x, w)
+    x, _, w = _checked(attention, x, x, w, pairs)
+    in_memory(x.size**2, f"the entries of a matrix for {len(x)} tokens")
     return whole(attention, x, w, pairs)
 
 
@@ -91,16 +93,20 @@ def _vjp(attention: Any, x: Array, g: Array, w: Array | None, pairs: AbstractPai
     return jax.vjp(lambda x: field(attention, x, w, pairs, kernel), x)[1](g)[0]
 
 
-def check_map(attention: Any) -> None:
-    """Refuse what is no attention map, or one whose parameters wait for a time."""
+def check_map(attention: Any, pairs: Any) -> None:
+    """Refuse what is no attention map, or one whose parameters wait for a time; and what are no pairs."""
     if not isinstance(attention, AbstractAttention):
         raise InputError(f"a {type(attention).__name__} is no attention map; give one, for example af.Softmax(beta=1).")
     if depends_on_time(attention):
         raise InputError("the parameters of this map depend on time; give a map with the numbers of one time.")
+    if not isinstance(pairs, AbstractPairs):
+        raise InputError(f"pairs = {pairs!r} are no pairs; give af.Full(), or af.Causal() for masked attention.")
 
 
-def _checked(attention: Any, x: Numbers, h: Numbers, w: Numbers | None) -> tuple[Array, Array, Array | None]:
-    check_map(attention)
+def _checked(
+    attention: Any, x: Numbers, h: Numbers, w: Numbers | None, pairs: Any
+) -> tuple[Array, Array, Array | None]:
+    check_map(attention, pairs)
     x = check_tokens(x, Euclidean())
     w = check_weights(w, x.shape[0])
     h = check_tokens(h, Euclidean()).astype(x.dtype)

@@ -28,14 +28,16 @@ def large_radius_limit(
     if x.ndim < 2 or 0 in x.shape[-2:]:
         raise InputError(f"x has shape {x.shape}; give tokens as rows, (..., n, d).")
     n, d = x.shape[-2:]
+    x = x / (np.abs(x).max() or 1.0)  # which changes no best key, and lets no score overflow
     queries = x if B is None else x @ square_matrix("B", B, d)
     scores = queries @ np.swapaxes(x, -1, -2)
+    round_off = 4 * d * np.finfo(float).eps * np.abs(queries) @ np.swapaxes(np.abs(x), -1, -2)
     if masked:
         scores = np.where(np.tril(np.ones((n, n), bool)), scores, -np.inf)
-    top = scores.max(axis=-1, keepdims=True)
-    if ((scores == top).sum(axis=-1) > 1).any():
-        where = np.argwhere((scores == top).sum(axis=-1) > 1)[0].tolist()
+    best = scores >= scores.max(axis=-1, keepdims=True) - round_off
+    if (best.sum(axis=-1) > 1).any():
+        where = np.argwhere(best.sum(axis=-1) > 1)[0].tolist()
         raise InputError(f"the token at {where} has two best keys, so there is no limit; move a token a little.")
-    followers = np.sum(scores == top, axis=-2)  # by key: how many queries it is best for
+    followers = best.sum(axis=-2)  # by key: how many queries it is best for
     norm = 1.0 if V is None else float(np.linalg.norm(square_matrix("V", V, d), 2))
     return norm * np.sqrt(followers.max(axis=-1))

@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..._linear_algebra import finite_array
+from ..._numbers import number, whole
 from ...attention import AbstractAttention
 from ...errors import AttnflowWarning, InputError
 from ...pairsums import AbstractPairs, Full, resolve_kernel
-from ...spaces import Numbers, check_weights, is_concrete
-from .._clouds import along, clouds
-from .derivative import check_map, field, whole
+from ...spaces import Numbers, is_concrete
+from .._clouds import Tokens, along, clouds, in_memory
+from .derivative import check_map, field
+from .derivative import whole as matrix
 
 DENSE = 600  # numbers of a cloud, n d, up to which the matrix of the derivative is made
 METHODS = ("auto", "dense", "power")
@@ -40,7 +41,7 @@ class LocalLipschitz(NamedTuple):
 
 def local_lipschitz(
     attention: AbstractAttention,
-    x: Numbers,
+    x: Tokens,
     w: Numbers | None = None,
     *,
     pairs: AbstractPairs = Full(),
@@ -54,34 +55,34 @@ def local_lipschitz(
 
     **Arguments:**
 
-    - `x (..., n, d)`: clouds, one after the other in one compiled program; `w (n,)`: weights, all positive, `None` for
-      equal ones; `pairs`: who sees whom, `Causal()` for masked attention.
+    - `x (..., n, d)`: a run, or clouds, one after the other in one compiled program; `w (n,)`: weights, all positive,
+      `None` for equal ones or those of the run; `pairs`: who sees whom, `Causal()` for masked attention.
     - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
       random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
     - `tol`: the iteration ends when the relative error of the norm is below that, as a geometric decay of its last two
       changes predicts; after `max_iterations` it ends without, which `converged` says and a warning tells.
     """
-    check_map(attention)
+    check_map(attention, pairs)
     if method not in METHODS:
         raise InputError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}.")
-    if not isinstance(tol, float | int) or not 0 < tol < 1:
-        raise InputError(f"tol = {tol!r} is no relative error; take a number between 0 and 1, for example 1e-6.")
-    if not isinstance(max_iterations, int) or max_iterations < 2:
-        raise InputError(f"max_iterations = {max_iterations!r}; take a whole number, at least 2.")
-    xs = clouds(x if isinstance(x, jax.Array) else finite_array("x", x)).xs
+    tol, max_iterations = number("tol", tol), whole("max_iterations", max_iterations, 2, 2**31 - 1)
+    if not 0 < tol < 1:
+        raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")
+    found = clouds(x, weights=w)
+    xs, w = found.grown(), found.w
     if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
         raise InputError("the tokens have an entry that is not finite; give numbers.")
-    w = check_weights(w, xs.shape[-2])
-    w = None if w is None else w.astype(xs.dtype)
     if w is not None and is_concrete(w) and not (np.asarray(w) > 0).all():
         raise InputError(f"token {int(np.argmin(np.asarray(w)))} has weight zero and no norm; leave it out.")
     n, d = xs.shape[-2:]
+    kernel = resolve_kernel(str(kernel), n, n)
     if method == "dense" or (method == "auto" and n * d <= DENSE):
+        in_memory((n * d) ** 2, f"the entries of a matrix for {n} tokens")
         found = along(_singular, xs, w, attention, pairs)
     else:
         start = jax.random.normal(jax.random.key(0) if key is None else key, (n, d), xs.dtype)
         limits = (jnp.asarray(tol, xs.dtype), jnp.asarray(max_iterations))
-        found = along(_powers, xs, w, attention, pairs, resolve_kernel(kernel, n, n), start, limits)
+        found = along(_powers, xs, w, attention, pairs, kernel, start, limits)
     found = LocalLipschitz(*found)
     if is_concrete(found.converged) and not np.asarray(found.converged).all():
         lost = int(np.sum(~np.asarray(found.converged)))
@@ -102,7 +103,7 @@ def _root(x: Array, w: Array | None) -> Array:
 
 def _singular(x: Array, w: Array | None, attention: Any, pairs: AbstractPairs) -> tuple[Array, Array, Array, Array]:
     root, (n, d) = _root(x, w), x.shape
-    J = whole(attention, x, w, pairs)
+    J = matrix(attention, x, w, pairs)
     J = root[:, :, None, None] * J / root[None, None, :, :]
     _, values, right = jnp.linalg.svd(J.reshape(-1, n * d), full_matrices=False)
     return values[0], right[0].reshape(n, d) / root * jnp.sqrt(n), jnp.asarray(True), jnp.asarray(0)

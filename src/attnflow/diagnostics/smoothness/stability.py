@@ -12,10 +12,11 @@ and the same for masked attention in the conditional distance $d_2$ (docs/theory
 import numpy as np
 
 from ..._linear_algebra import finite_array
+from ..._numbers import number, whole
 from ...errors import InputError
 from ...spaces import Numbers
-from ._norms import count, matrix_norms, number
-from .bounds import UNIFORM, columns
+from ._norms import matrix_norms
+from .bounds import UNIFORM, columns, product
 
 Real = np.ndarray | np.floating | float  # a number, or one for every time
 DEFAULT = {False: "kantorovich", True: "hardy"}
@@ -26,9 +27,9 @@ def support_radius(t: Numbers, *, radius: Numbers, V: Numbers | None = None) -> 
 
     It holds for maps whose weights sum to one or less: softmax, L2, hardmax, Sinkhorn, sigmoid; masked or not.
     """
-    v, _ = matrix_norms(V, None, 1.0)
+    R, (v, _) = number("radius", radius, 0), matrix_norms(V, None, 1.0)
     with np.errstate(over="ignore"):
-        return number("radius", radius) * np.exp(v * _times(t))
+        return product(R, np.exp(v * _times(t)))
 
 
 def stability_factor(
@@ -51,7 +52,7 @@ def stability_factor(
 
     The factor is an upper bound and grows like the exponential of an exponential; where it overflows it is `inf`.
     """
-    R, (v, alpha) = number("radius", radius), matrix_norms(V, B, beta)
+    R, (v, alpha) = number("radius", radius, 0), matrix_norms(V, B, beta)
     name = DEFAULT[bool(masked)] if bound is None else bound
     there = ["columns", *(key for key, entry in UNIFORM.items() if entry[0] == bool(masked))]
     if name not in there:
@@ -60,19 +61,17 @@ def stability_factor(
         raise InputError("the bound 'columns' of masked attention grows with the number of tokens; give n, or 'hardy'.")
     if name != "columns" and n is not None:
         raise InputError(f"n = {n!r} is for the bound 'columns'; {name!r} holds for every number of tokens.")
-    n = None if n is None else count("n", n)
+    n = None if n is None else whole("n", n)
     times = _times(t)[..., None]
     nodes, weights = np.polynomial.legendre.leggauss(200)  # the integrand is analytic: convergence is geometric
     s = times * (nodes + 1) / 2
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = R * np.exp(v * s)
+        reach = product(R, np.exp(v * s))
         if name == "columns":
-            rates = v * columns(alpha, reach, 2 * reach, n, bool(masked))
+            rates = columns(alpha, reach, 2 * reach, n, bool(masked))
         else:
-            rates = v * UNIFORM[name][1](alpha * reach**2)
-        exponent = np.sum(times / 2 * weights * rates, axis=-1)
-        # An infinite rate that lasts no time is a product of infinity and zero.
-        return np.exp(np.where(np.isnan(exponent), np.where(times[..., 0] > 0, np.inf, 0.0), exponent))
+            rates = UNIFORM[name][1](product(alpha, reach**2))
+        return np.exp(np.sum(product(v * times / 2 * weights, rates), axis=-1))
 
 
 def _times(t: Numbers) -> np.ndarray:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell
+from ._base_case import ALPHA, SIGMA, base_map
 from ._smoothness_claims import NORMS
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ def masked_gaussian(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    Q, K = np.array([[0.6, 0.2], [-0.1, 0.5]]), np.array([[0.5, -0.3], [0.2, 0.4]])
-    V, mean = np.array([[0.4, -0.5], [0.3, 0.2]]), jnp.array([0.3, -0.2])
-    L = jnp.linalg.cholesky(jnp.array([[1.0, 0.3], [0.3, 0.7]]))
+    mean, L = jnp.array(ALPHA), jnp.linalg.cholesky(jnp.array(SIGMA))
 
     def sampler(key: Any) -> Any:
         return mean[None, :] + jax.random.normal(key, (cell["tokens"], 2)) @ L.T
@@ -79,7 +78,7 @@ def masked_gaussian(cell: Cell) -> "xarray.Dataset":
         return np.einsum("rna,rnb->rab", late, late) / late.shape[1]
 
     key, draws = jax.random.key(cell["seed"]), cell["draws"]
-    model = af.SelfAttention(af.Softmax(Q=Q, K=K, V=V), af.Euclidean(), af.Causal())
+    model = af.SelfAttention(base_map("softmax"), af.Euclidean(), af.Causal())
     last = af.ensemble(model, sampler, realizations=draws, ts=[1.0], reduce=af.LastState(), key=key, dt=0.25)
     start = jax.vmap(lambda r: sampler(jax.random.fold_in(key, r)))(jnp.arange(draws))
     change = (covariance(np.asarray(last.values)) - covariance(start))[:, [0, 0, 1], [0, 1, 1]]

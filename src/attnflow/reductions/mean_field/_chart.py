@@ -18,6 +18,11 @@ from ...models import SelfAttention
 from ...spaces import Euclidean, Sphere
 
 
+def namespace(a: Any) -> Any:
+    """NumPy for its arrays, JAX for others: what is asked of a finished law needs no compilation."""
+    return np if isinstance(a, np.ndarray) else jnp
+
+
 class Chart(abc.ABC):
     """A coordinate, the points of the space it stands for, and the speed along it."""
 
@@ -39,7 +44,7 @@ class Circle(Chart):
     d, periodic, coordinate = 2, True, "angle"
 
     def points(self, at: Any) -> Any:
-        xp = np if isinstance(at, np.ndarray) else jnp
+        xp = namespace(at)
         return xp.stack([xp.cos(at), xp.sin(at)], axis=-1)
 
     def speed(self, at: Float[Array, " n"], velocity: Float[Array, "n d"]) -> Float[Array, " n"]:

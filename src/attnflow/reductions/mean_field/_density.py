@@ -6,21 +6,21 @@ from typing import Any
 import numpy as np
 
 from ..._linear_algebra import finite_array
+from ..._numbers import whole
 from ...errors import InputError
 from ...spaces import Numbers
 from ._chart import TURN, Chart
-from ._checked import whole
 
-CELLS, FEWEST = 256, 8
+CELLS, FEWEST, MOST = 256, 8, 65_536
 NODES = 5  # of Gauss and Legendre, for the average of a function over a cell: exact for polynomials of degree nine
 
 Density = Callable[[np.ndarray], Any] | Numbers
 
 
-def initial_masses(density: Density, chart: Chart, ends: np.ndarray, cells: Any) -> np.ndarray:
+def initial_masses(density: Density, ends: np.ndarray, cells: Any) -> np.ndarray:
     """The mass of every cell; they sum to one."""
     if callable(density):
-        masses = _averages(density, ends, whole("cells", CELLS if cells is None else cells, FEWEST))
+        masses = _averages(density, ends, whole("cells", CELLS if cells is None else cells, FEWEST, MOST))
     else:
         masses = finite_array("density", density)
         if masses.ndim != 1:
@@ -28,9 +28,9 @@ def initial_masses(density: Density, chart: Chart, ends: np.ndarray, cells: Any)
                 f"density has shape {masses.shape}; mean_field solves on the circle and on the line, where a density "
                 "is one value for each cell, or a function of one number."
             )
-        if cells is not None and whole("cells", cells, FEWEST) != masses.size:
+        if cells is not None and whole("cells", cells, FEWEST, MOST) != masses.size:
             raise InputError(f"density has {masses.size} values and cells = {cells}; leave cells out.")
-        whole("cells", masses.size, FEWEST)
+        whole("cells", masses.size, FEWEST, MOST)
     if masses.min() < 0:
         raise InputError(f"the density has the value {masses.min():g}; a density is not negative.")
     total = masses.sum()
@@ -57,7 +57,11 @@ def _averages(density: Callable[[np.ndarray], Any], ends: np.ndarray, cells: int
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     width = (ends[1] - ends[0]) / cells
     at = ends[0] + width * (np.arange(cells)[:, None] + (1 + nodes[None, :]) / 2)
-    values = finite_array("density", density(at))
+    try:
+        given = density(at)
+    except TypeError as error:
+        raise InputError(f"the density does not take an array ({error}); write it with NumPy.") from error
+    values = finite_array("density", given)
     if values.shape not in ((), at.shape):
         raise InputError(f"the density returned shape {values.shape} for numbers of shape {at.shape}; one value each.")
     values = np.broadcast_to(values, at.shape)

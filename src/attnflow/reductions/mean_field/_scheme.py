@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...flows import Outcome
-from ._chart import CHARTS, Chart, faces
+from ._chart import CHARTS, Chart, faces, namespace
 from ._field import Field, State
 from ._reconstruction import at_faces, at_peaks, with_ghosts
 
@@ -101,33 +101,33 @@ def solve(
     return masses, states.ends, last.steps, jnp.where(reached.all(), Outcome.SUCCESSFUL.code, code)
 
 
-def _euler(chart: Chart, state: State, v: Float[Array, " faces"], dt: Float[Array, ""]) -> State:
-    """One step of Euler, without negative masses."""
-    masses, relative = state.masses, _relative(chart, v)
+def _euler(chart: Chart, state: State, v: Any, dt: Any) -> State:
+    """One step of Euler, without negative masses; in NumPy or JAX as they come."""
+    xp, masses, relative = namespace(v), state.masses, _relative(chart, v)
     left, right = at_faces(masses, chart.periodic)
-    resolved = jnp.maximum(relative, 0) * left + jnp.minimum(relative, 0) * right
-    moved = dt / _width(state) * jnp.where(at_peaks(masses, chart.periodic), _of_atoms(chart, state, v), resolved)
-    to_right, to_left = jnp.maximum(moved, 0), jnp.maximum(-moved, 0)
+    resolved = xp.maximum(relative, 0) * left + xp.minimum(relative, 0) * right
+    moved = dt / _width(state) * xp.where(at_peaks(masses, chart.periodic), _of_atoms(chart, state, v), resolved)
+    to_right, to_left = xp.maximum(moved, 0), xp.maximum(-moved, 0)
     leaves = to_right[1:] + to_left[:-1]
     # A hair less than all: what is left must not be rounded below zero.
-    allowed = (1 - 4 * float(jnp.finfo(masses.dtype).eps)) * masses
-    part = jnp.where(leaves > allowed, allowed / jnp.where(leaves > 0, leaves, 1), 1)
+    allowed = (1 - 4 * float(xp.finfo(masses.dtype).eps)) * masses
+    part = xp.where(leaves > allowed, allowed / xp.where(leaves > 0, leaves, 1), 1)
     mode = "wrap" if chart.periodic else "edge"
-    giver = jnp.pad(part, 1, mode=mode)
+    giver = xp.pad(part, 1, mode=mode)
     flux = giver[:-1] * to_right - giver[1:] * to_left
-    ends = state.ends if chart.periodic else state.ends + dt * jnp.stack([v[0], v[-1]])
+    ends = state.ends if chart.periodic else state.ends + dt * xp.stack([v[0], v[-1]])
     return State(masses - (flux[1:] - flux[:-1]), ends)
 
 
-def _of_atoms(chart: Chart, state: State, v: Float[Array, " faces"]) -> Float[Array, " faces"]:
+def _of_atoms(chart: Chart, state: State, v: Any) -> Any:
     """The flux of atoms at the centres, which jump to the next centre at a rate that gives them their velocity."""
-    centre = (v[1:] + v[:-1]) / 2
+    xp, centre = namespace(v), (v[1:] + v[:-1]) / 2
     masses, centre = (with_ghosts(a, 1, chart.periodic) for a in (state.masses, centre))
-    own = 0 if chart.periodic else faces(jnp.stack([v[0], v[-1]]), v.size - 1)
-    to_right = jnp.maximum(centre[:-1] - own, 0) * masses[:-1]
-    to_left = jnp.maximum(own - centre[1:], 0) * masses[1:]
+    own = 0 if chart.periodic else faces(xp.stack([v[0], v[-1]]), v.size - 1)
+    to_right = xp.maximum(centre[:-1] - own, 0) * masses[:-1]
+    to_left = xp.maximum(own - centre[1:], 0) * masses[1:]
     flux = to_right - to_left
-    return flux if chart.periodic else jnp.pad(flux[1:-1], 1)
+    return flux if chart.periodic else xp.pad(flux[1:-1], 1)
 
 
 def _mixed(share: Array, a: State, b: State) -> State:
@@ -135,15 +135,16 @@ def _mixed(share: Array, a: State, b: State) -> State:
     return jax.tree.map(lambda p, q: q + share * (p - q), a, b)
 
 
-def _relative(chart: Chart, v: Float[Array, " faces"]) -> Float[Array, " faces"]:
+def _relative(chart: Chart, v: Any) -> Any:
     """The speed of the law less that of the faces, which is zero at both ends of the line."""
     if chart.periodic:
         return v
-    own = faces(jnp.stack([v[0], v[-1]]), v.size - 1)
-    return jnp.pad((v - own)[1:-1], 1)
+    xp = namespace(v)
+    own = faces(xp.stack([v[0], v[-1]]), v.size - 1)
+    return xp.pad((v - own)[1:-1], 1)
 
 
-def _width(state: State) -> Float[Array, ""]:
+def _width(state: State) -> Any:
     return (state.ends[1] - state.ends[0]) / state.masses.size
 
 

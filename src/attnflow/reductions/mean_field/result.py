@@ -8,12 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..._numbers import whole
+from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention
 from ._chart import Chart, centres, chart_of, faces
-from ._checked import whole
 from ._reconstruction import in_peaks, quadrature_weights
 
 NARROW = 4  # cells: peaks of a smaller width at half their height are told
@@ -76,11 +77,14 @@ class MeanField:
     @property
     def weights(self) -> np.ndarray:
         """Masses at the centres, for integrals of smooth functions."""
-        return np.asarray(_weights(jnp.asarray(self.masses), self.chart.periodic))
+        return quadrature_weights(self.masses, self.chart.periodic)
 
     def mean(self, f: Callable[[np.ndarray], Any]) -> np.ndarray:
         r"""$\int f\,d\mu_t$ at every time, for a function of angles, or of numbers, that takes an array `(T, N)`."""
-        return np.sum(self.weights * np.asarray(f(self.centres)), axis=1)
+        values = np.asarray(f(self.centres))
+        if values.shape not in ((), self.masses.shape):
+            raise InputError(f"the function returned shape {values.shape} for {self.masses.shape}; one value each.")
+        return np.sum(self.weights * values, axis=1)
 
     def energy(self, scale: str | None = None) -> np.ndarray:
         """The model's declared energy at every time, as `af.energy`; a model without one is refused in a sentence."""
@@ -90,7 +94,7 @@ class MeanField:
 
     def tokens(self, at: int = -1) -> Float[Array, "N d"]:
         """The centres as tokens; `weights[at]` are their masses, for `af.simulate(…, weights=…)`."""
-        return jnp.asarray(self.chart.points(self.centres[at]))
+        return jnp.asarray(self.chart.points(self.centres[self._saved(at)]))
 
     def quantiles(self, n: Any, at: int = -1) -> Float[Array, "n d"]:
         r"""`n` tokens of equal mass, at the levels $(i - \frac12)/n$; on the circle counted from the angle 0."""
@@ -102,24 +106,27 @@ class MeanField:
         return self._at_levels(np.asarray(jax.random.uniform(key, (whole("n", n),))), at)
 
     def _at_levels(self, levels: np.ndarray, at: int) -> Array:
+        at = self._saved(at)
         below = np.concatenate([[0.0], np.cumsum(self.masses[at])])
         return jnp.asarray(self.chart.points(np.interp(levels * below[-1], below, self.faces[at])))
+
+    def _saved(self, at: Any) -> int:
+        return whole("at", at, -len(self.ts), len(self.ts) - 1)
 
     @property
     def unresolved(self) -> np.ndarray:
         """The mass in peaks that are narrower than four cells at half of their height, at every time."""
-        return np.sum(np.where(_peaks(jnp.asarray(self.masses), self.chart.periodic), self.masses, 0), axis=1)
+        return np.sum(np.where(in_peaks(self.masses, self.chart.periodic), self.masses, 0), axis=1)
 
     @property
     def resolution(self) -> str:
         """A sentence: whether the grid resolves the law, and from when on it does not."""
-        lost = self.unresolved > MUCH
+        cells, unresolved = self.masses.shape[1], self.unresolved[np.isfinite(self.mass)]
+        lost = unresolved > MUCH
         if not lost.any():
-            return f"The law is resolved by {self.masses.shape[1]} cells at all times kept."
-        first = int(np.argmax(lost))
-        cells = self.masses.shape[1]
+            return f"The law is resolved by {cells} cells at all times kept."
         return (
-            f"From t = {self.ts[first]:.4g} on there is mass ({self.unresolved[-1]:.0%} at the end) in clusters "
+            f"From t = {self.ts[np.argmax(lost)]:.4g} on there is mass ({unresolved[-1]:.0%} at the end) in clusters "
             f"narrower than {NARROW} of the {cells} cells: their width is that of the grid, and they are moved as "
             "atoms; take more cells if that matters."
         )
@@ -147,16 +154,6 @@ class MeanField:
             f"MeanField({self.masses.shape[1]} cells on the {where}, {len(self.ts)} times from {self.ts[0]:g} to "
             f"{self.ts[-1]:g} ({self.clock}), {self.result.name.lower()}, {self.stats['steps']} steps)"
         )
-
-
-@eqx.filter_jit
-def _weights(masses: Float[Array, "T N"], periodic: bool) -> Float[Array, "T N"]:
-    return jax.vmap(lambda m: quadrature_weights(m, periodic))(masses)
-
-
-@eqx.filter_jit
-def _peaks(masses: Float[Array, "T N"], periodic: bool) -> Bool[Array, "T N"]:
-    return jax.vmap(lambda m: in_peaks(m, periodic))(masses)
 
 
 @eqx.filter_jit

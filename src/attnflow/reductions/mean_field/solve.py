@@ -7,17 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._linear_algebra import finite_array
+from ..._numbers import number, whole
 from ...attention import Hardmax, MultiHead
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows._compiled import timed_call
 from ...flows._provenance import provenance
 from ...models import AbstractModel, SelfAttention, jump_times
-from ...pairsums import Full
+from ...pairsums import Full, resolve_kernel
 from ...spaces import Numbers, is_concrete
 from ._chart import Chart, chart_of
-from ._checked import times, whole
+from ._checked import times
 from ._density import Density, checked_interval, initial_masses
 from ._field import TABLE, Field, State, cells_of_attention, score_table
 from ._scheme import Plan, solve
@@ -70,7 +70,7 @@ def mean_field(
     chart = chart_of(model)
     _check_dimension(model, chart)
     ends = checked_interval(chart, interval)
-    masses = initial_masses(density, chart, ends, cells)
+    masses = initial_masses(density, ends, cells)
     start, end, kept = times(t0, t1, ts, save)
     cfl = _part_of_a_cell(cfl)
     law = State(jnp.asarray(masses, jnp.result_type(float)), jnp.asarray(ends, jnp.result_type(float)))
@@ -78,12 +78,13 @@ def mean_field(
     table = score_table(model, chart, ends, masses.size) if kernel in ("auto", TABLE) else None
     if kernel == TABLE and table is None:
         raise InputError("kernel 'table' is for softmax on the circle, of scores that do not underflow; leave it out.")
+    engine = TABLE if table is not None else resolve_kernel(str(kernel), masses.size + 1, masses.size)
     jumps = jump_times(model)
     inside = np.empty(0) if jumps is None else np.asarray(jumps, float)
     stops = np.union1d(np.append(kept, end), inside[(inside > start) & (inside < end)])
-    plan = Plan(model.space.name, TABLE if table is not None else kernel)
+    plan = Plan(model.space.name, engine)
     numbers = {k: jnp.asarray(v, law.masses.dtype) for k, v in (("t0", start), ("cfl", cfl), ("stops", stops))}
-    numbers["max_steps"] = jnp.asarray(whole("max_steps", max_steps))
+    numbers["max_steps"] = jnp.asarray(whole("max_steps", max_steps, most=2**31 - 1))
     timed = timed_call(solve, plan, Field(model, table), law, numbers)
     found, moved, steps, code = (np.asarray(part) for part in timed.value)
     at = np.searchsorted(stops, kept)
@@ -136,10 +137,10 @@ def _check_dimension(model: SelfAttention, chart: Chart) -> None:
 
 
 def _part_of_a_cell(cfl: Any) -> float:
-    found = finite_array("cfl", cfl)
-    if found.ndim or not 0 < found <= 1:
-        raise InputError(f"cfl = {cfl!r} is no part of a cell; take a number above 0, at most 1, by default 0.5.")
-    return float(found)
+    part = number("cfl", cfl)
+    if not 0 < part <= 1:
+        raise InputError(f"cfl = {part:g} is no part of a cell; take a number above 0, at most 1, by default 0.5.")
+    return part
 
 
 def _check_width(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> None:

@@ -1,0 +1,32 @@
+"""Single numbers as users give them: counts, and finite real ones; anything else is refused in a sentence."""
+
+import operator
+from typing import Any
+
+from ._linear_algebra import finite_array
+from .errors import InputError
+
+
+def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """A whole number from `least` to `most`; True and False are none."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = None
+    if count is None or isinstance(value, bool):
+        raise InputError(f"{name} = {value!r} is not a whole number.")
+    if count < least:
+        raise InputError(f"{name} = {count} is too small; take at least {least}.")
+    if most is not None and count > most:
+        raise InputError(f"{name} = {count} is too large; take at most {most}.")
+    return count
+
+
+def number(name: str, value: Any, least: float | int | None = None) -> float:
+    """A finite number, not below `least`."""
+    found = finite_array(name, value)
+    if found.ndim:
+        raise InputError(f"{name} has shape {found.shape}; give one number.")
+    if least is not None and found < least:
+        raise InputError(f"{name} = {found:g} must be one number, at least {least:g}.")
+    return float(found)
