@@ -42,9 +42,9 @@ print(json.dumps([jax.device_count(), found]))
 
 
 def test_an_ensemble_has_the_same_bits_on_any_number_of_devices():
-    runs = {n: json.loads(python(ENSEMBLE, JAX_NUM_CPU_DEVICES=str(n))) for n in (1, 2, 3)}
-    assert {n: count for n, (count, _) in runs.items()} == {1: 1, 2: 2, 3: 3}
-    assert runs[1][1] == runs[2][1] == runs[3][1]
+    runs = {n: json.loads(python(ENSEMBLE, JAX_NUM_CPU_DEVICES=str(n))) for n in (1, 3)}
+    assert {n: count for n, (count, _) in runs.items()} == {1: 1, 3: 3}
+    assert runs[1][1] == runs[3][1]
 
 
 def test_sharded_sums_equal_dense_ones():
@@ -57,15 +57,18 @@ x = af.sphere.uniform(n=10, d=3, key=jax.random.key(0))
 y = af.euclidean.gaussian(n=7, d=3, key=jax.random.key(1))
 log_w = jnp.log(jnp.arange(7.0))
 B = jnp.asarray([[1.0, 2.0, 0.0], [0.0, -1.0, 0.5], [0.3, 0.0, 0.0]])
-for score in (af.Inner(4.0), af.Inner(30.0, B), af.SquaredDistance(2.0)):
-    for pairs in (af.Full(), af.Causal(strict=True), af.Causal(slope=0.3)):
-        for reduce in ("softmax", jnp.tanh):
-            def total(a, kernel):
-                num, log_z = af.pair_sums(score, a, y, y, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
-                return jnp.sum(num**2) + jnp.sum(jnp.where(jnp.isfinite(log_z), log_z, 0)), (num, log_z)
-            dense, sharded = (jax.value_and_grad(total, has_aux=True)(x, k) for k in ("dense", "sharded"))
-            for a, b in zip(jax.tree.leaves(dense), jax.tree.leaves(sharded), strict=True):
-                np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-11)
+for score, pairs, reduce in (
+    (af.Inner(4.0), af.Full(), "softmax"),
+    (af.Inner(30.0, B), af.Causal(strict=True), "softmax"),
+    (af.Inner(4.0), af.Causal(slope=0.3), jnp.tanh),
+    (af.SquaredDistance(2.0), af.Full(), jnp.tanh),
+):
+    def total(a, kernel):
+        num, log_z = af.pair_sums(score, a, y, y, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+        return jnp.sum(num**2) + jnp.sum(jnp.where(jnp.isfinite(log_z), log_z, 0)), (num, log_z)
+    dense, sharded = (jax.value_and_grad(total, has_aux=True)(x, k) for k in ("dense", "sharded"))
+    for a, b in zip(jax.tree.leaves(dense), jax.tree.leaves(sharded), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-11)
 """,
         JAX_NUM_CPU_DEVICES="3",
     )
