@@ -1,6 +1,10 @@
-"""Theory/04, sections 2, 3 and 6: Gaussian laws under attention; rows P1 to P12, P14, P22, P23."""
+"""Theory/04, sections 2, 3, 5 and 6: Gaussian laws under attention; rows P1, P3 to P8, P10 to P14, P22, P23, and the
+growth of P9. (Tokens, P2, P15, P16, and the rest of P9: tests/test_unified_paper.py.)
 
-import warnings
+What takes time here is compilation, so that flows are one program: see `flows`.
+"""
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -13,29 +17,58 @@ import attnflow as af
 from attnflow.attention._gaussian import transport_coupling
 from attnflow.attention._sigmoid_projection import sigmoid_moments
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.experiments.unified._base_case import ALPHA, AT_ONE, OTHER_ALPHA, OTHER_SIGMA, SIGMA, K, Q, V, base_map
-from attnflow.experiments.unified._behaviours_draws import rank_draws
-from attnflow.experiments.unified.closures import compute
+from attnflow.experiments.unified._base_case import (
+    A2,
+    ALPHA,
+    AT_ONE,
+    OTHER_ALPHA,
+    OTHER_SIGMA,
+    SIGMA,
+    V2,
+    K,
+    Q,
+    V,
+    base_map,
+)
+from attnflow.experiments.unified._behaviours_draws import case, rank_draws
+from attnflow.models import GaussianModel
 from attnflow.reductions.gaussian import closed_form
+from attnflow.reductions.gaussian._ending import ending
+from attnflow.reductions.gaussian._law import law
 
 Q, K, V, ALPHA, SIGMA = (np.array(a) for a in (Q, K, V, ALPHA, SIGMA))
-L = np.linalg.cholesky(SIGMA)
-ZERO = [0.0, 0.0]
-QUIET = {"save": 2, "trusted_spread": None}  # one length of output: flows of one map and shape share a program
+A, L, ONE, ZERO = K.T @ Q, np.linalg.cholesky(SIGMA), np.eye(2), np.zeros(2)
 
 
-def softmax(A, value=None):
-    """The score of query x for key y is <Ax, y>."""
-    d = len(A)
-    return af.Softmax(1.0, Q=A, K=np.eye(d), V=np.eye(d) if value is None else value)
+def in_space(M):
+    """A matrix of the plane, or a factor (2, 2) of a law, as one of three dimensions; (3, 2) factors stay."""
+    M = np.asarray(M, float)
+    return np.pad(M, [(0, 3 - M.shape[0]), (0, 3 - M.shape[1])])
 
 
-def flow(attention, alpha=ZERO, Sigma=None, **options):
-    return af.gaussian.flow(attention, alpha, Sigma, **{**QUIET, **options})
+def flows(laws, *, softmax=(), second=(), l2=(), sinkhorn=(), W=(0 * ONE, 0 * ONE), b=ZERO, **options):
+    """Two laws (mean, factor) under any of four maps (or their sum), and a layer `W x + b` that changes at t = 1.
+
+    A map is given as `(Q, K, V)`, or as `(A, V)` with the score <Ax, y>. They are heads of one map, with weights 0 and
+    1; laws are those of the plane, or of rank two in space, with factors (3, 2): one compiled program for all.
+    """
+    heads, weights = [], []
+    for make, given in ((af.Softmax, softmax), (af.Softmax, second), (af.L2, l2), (af.Sinkhorn, sinkhorn)):
+        parts = [given[0], np.eye(len(given[0])), given[1]] if len(given) == 2 else given or [0 * ONE] * 3
+        heads.append(make(1.0, **dict(zip("QKV", map(in_space, parts), strict=True))))
+        weights.append(float(bool(given)))
+    layer = af.Piecewise([1.0], np.stack([in_space(w) for w in W])), np.pad(b, (0, 3 - len(b)))
+    means, factors = [np.pad(a, (0, 3 - len(a))) for a, _ in laws], [in_space(f)[:, :2] for _, f in laws]
+    given = {"L0": np.stack(factors), "feedforward": layer, "save": 2, "trusted_spread": None}
+    return af.gaussian.flow(af.MultiHead(heads, weights), np.stack(means), **{**given, **options})
+
+
+def flow(*, factor=L, alpha=ZERO, **options):
+    """One law, twice in the same program."""
+    return first(flows([(alpha, factor)] * 2, **options))
 
 
 def first(run):
-    """Of a batch: softmax flows in the plane take two starts each, so that all share one program."""
     return jax.tree.map(lambda a: a[0], run)
 
 
@@ -43,12 +76,30 @@ def last(run):
     return np.asarray(af.gaussian.final_covariance(run))
 
 
+def plane(run):
+    return last(run)[:2, :2]
+
+
+def entries(S):
+    return S[[0, 0, 1], [0, 1, 1]]
+
+
+def t_star(run):
+    return float(run.info["t_star"][1])
+
+
 # Closures ------------------------------------------------------------------------------------------------------------
 
 
-def field(attention, factor=L, alpha=ALPHA):
-    found = af.gaussian.velocity(attention, alpha, L=factor)
-    return np.asarray(found.GL) @ np.linalg.pinv(factor), np.asarray(found.c)
+def fields(attention):
+    """G and c of the base case, from two factors of its covariance: both must give the same."""
+    turned = L @ np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    factors = np.stack([L, turned])
+    found = af.gaussian.velocity(attention, np.stack([ALPHA] * 2), L=factors)
+    assert found.GL.shape == (2, 2, 2) and found.c.shape == (2, 2)
+    G = np.asarray(found.GL) @ np.linalg.inv(factors)
+    np.testing.assert_allclose(G[1], G[0], atol=1e-12)
+    return G[0], np.asarray(found.c)[0]
 
 
 @pytest.mark.parametrize(
@@ -62,47 +113,57 @@ def field(attention, factor=L, alpha=ALPHA):
 def test_velocity_of_the_base_case(name, G, c, tol):
     attention = base_map(name)
     assert attention.exact and attention.closure == "exact"
-    found = field(attention)
+    found = fields(attention)
     np.testing.assert_allclose(found[0].ravel(), G, rtol=0, atol=tol)
     np.testing.assert_allclose(found[1], c, rtol=0, atol=tol)
-    # Any factor of the covariance gives the same G and c; leading axes are many laws.
-    turned = L @ np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
-    np.testing.assert_allclose(field(attention, turned)[0], found[0], atol=1e-12)
-    many = af.gaussian.velocity(attention, np.stack([ALPHA, 2 * ALPHA]), L=L)
-    assert many.GL.shape == (2, 2, 2) and many.c.shape == (2, 2)
-    np.testing.assert_allclose(many.GL[0], found[0] @ L, atol=1e-12)
 
 
-def test_sinkhorn_solves_the_equations_of_the_plan():
-    """Z = S (I - Z^T Z), for singular scores too; P10: half-steps lead from softmax to Sinkhorn."""
-    rng = np.random.default_rng(1)
-    for S in (rng.normal(size=(3, 3)), 5 * np.outer(rng.normal(size=3), rng.normal(size=3)), 0.7 * np.eye(3)):
-        Z = np.asarray(transport_coupling(jnp.asarray(S)))
-        np.testing.assert_allclose(Z, S @ (np.eye(3) - Z.T @ Z), atol=1e-12)
-        dS = rng.normal(size=(3, 3))
-        _, slope = jax.jvp(transport_coupling, (jnp.asarray(S),), (jnp.asarray(dS),))
-        ahead, behind = (np.asarray(transport_coupling(jnp.asarray(S + e * dS))) for e in (1e-6, -1e-6))
-        np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, atol=1e-8)
+def test_half_steps_lead_from_softmax_to_sinkhorn():
+    """P10."""
     given = {"Q": Q, "K": K, "V": V}
-    converged, first = af.Sinkhorn(**given), af.Softmax(**given)
-    for N, limit, tol in ((1, first, 0), (25, converged, 1e-12)):
-        for a, b in zip(field(af.Sinkhorn(**given, half_steps=N)), field(limit), strict=True):
+    for N, limit, tol in ((1, af.Softmax(**given), 0), (25, base_map("Sinkhorn"), 1e-12)):
+        for a, b in zip(fields(af.Sinkhorn(**given, half_steps=N)), fields(limit), strict=True):
             np.testing.assert_allclose(a, b, rtol=0, atol=tol)
 
 
+def test_sinkhorn_solves_the_equations_of_the_plan():
+    """Z = S (I - Z^T Z), for singular scores and equal singular values too, and its derivative."""
+    rng = np.random.default_rng(1)
+    S = np.stack([rng.normal(size=(3, 3)), 5 * np.outer(rng.normal(size=3), rng.normal(size=3)), 0.7 * np.eye(3)])
+    dS = rng.normal(size=S.shape)
+
+    @jax.jit
+    def coupled(S, dS):
+        return jax.vmap(lambda S, dS: jax.jvp(transport_coupling, (S,), (dS,)))(S, dS)
+
+    Z, slope = map(np.asarray, coupled(S, dS))
+    np.testing.assert_allclose(Z, S @ (np.eye(3) - np.swapaxes(Z, 1, 2) @ Z), atol=1e-12)
+    ahead, behind = (np.asarray(coupled(S + e * dS, dS)[0]) for e in (1e-6, -1e-6))
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, atol=1e-8)
+
+
 def test_heads_add_and_singular_factors_are_nothing_special():
-    two = base_map("two heads")
-    parts = [field(head) for head in two.heads]
-    for a, b, c in zip(field(two), *parts, strict=True):
-        np.testing.assert_allclose(a, b + c, atol=1e-14)
+    two, narrow = base_map("two heads"), L[:, :1]
     W = np.random.default_rng(2).normal(size=(2, 2, 2))
-    weighed = af.MultiHead(two.heads, W=W)
-    np.testing.assert_allclose(field(weighed)[1], W[0] @ parts[0][1] + W[1] @ parts[1][1], atol=1e-14)
-    narrow = L[:, :1]
-    padded = np.column_stack([narrow, np.zeros(2)])
-    for name in ("L2", "Sinkhorn-3"):
-        GL = [np.asarray(af.gaussian.velocity(base_map(name), ALPHA, L=f).GL) for f in (narrow, padded)]
-        np.testing.assert_allclose(np.column_stack([GL[0], np.zeros(2)]), GL[1], atol=1e-14, err_msg=name)
+
+    @jax.jit
+    def found():
+        alpha = jnp.asarray(ALPHA)
+        maps = [two, *two.heads, af.MultiHead(two.heads, W=W)]
+        wide = [base_map(name) for name in ("L2", "Sinkhorn-3")]
+        padded = jnp.asarray(np.column_stack([narrow, np.zeros(2)]))
+        alone = [m.gaussian(alpha, jnp.asarray(narrow)).GL for m in wide]
+        return (
+            [m.gaussian(alpha, jnp.asarray(L)) for m in maps],
+            [(a, m.gaussian(alpha, padded).GL) for m, a in zip(wide, alone, strict=True)],
+        )
+
+    (both, *parts, weighed), singular = found()
+    np.testing.assert_allclose(both.GL, parts[0].GL + parts[1].GL, atol=1e-14)
+    np.testing.assert_allclose(both.c, parts[0].c + parts[1].c, atol=1e-14)
+    np.testing.assert_allclose(weighed.c, W[0] @ parts[0].c + W[1] @ parts[1].c, atol=1e-14)
+    for alone, padded in singular:
+        np.testing.assert_allclose(np.column_stack([alone, np.zeros(2)]), padded, atol=1e-14)
 
 
 def test_maps_that_do_not_close_say_so():
@@ -113,7 +174,7 @@ def test_maps_that_do_not_close_say_so():
     ):
         assert attention.closure == "none" and not attention.exact
         with pytest.raises(InputError, match=told):
-            flow(attention, ZERO, SIGMA, t1=1.0)
+            af.gaussian.flow(attention, ZERO, SIGMA, t1=1.0)
     assert af.Sigmoid().closure == "projected" == af.MultiHead([af.Softmax(), af.Sigmoid()]).closure
 
 
@@ -132,67 +193,64 @@ def test_sigmoid_moments_by_quadrature():
 
 def test_sigmoid_in_other_dimensions():
     """In three and four dimensions against the plane: what happens in the plane alone does not see the others."""
-    plane = af.gaussian.velocity(af.Sigmoid(0.5, 0.3), ALPHA, L=L)
-    for d, tol in ((3, 1e-6), (4, 2e-3)):
+
+    def field(d):
         B, factor = np.zeros((d, d)), np.eye(d)
-        B[:2, :2], factor[:2, :2] = np.eye(2), L
-        found = af.gaussian.velocity(af.Sigmoid(0.5, 0.3, B=B), [*ALPHA, *np.zeros(d - 2)], L=factor)
-        np.testing.assert_allclose(found.c[:2], plane.c, atol=tol)
-        np.testing.assert_allclose(found.GL[:2, :2], plane.GL, atol=tol)
+        B[:2, :2], factor[:2, :2] = ONE, L
+        return af.Sigmoid(0.5, 0.3, B=B).gaussian(jnp.asarray([*ALPHA, *np.zeros(d - 2)]), jnp.asarray(factor))
+
+    flat, *others = jax.jit(lambda: [field(d) for d in (2, 3, 4)])()
+    for found, tol in zip(others, (1e-6, 2e-3), strict=True):
+        np.testing.assert_allclose(found.c[:2], flat.c, atol=tol)
+        np.testing.assert_allclose(found.GL[:2, :2], flat.GL, atol=tol)
 
 
 # Flows ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def witness():
-    """The closed equations of all maps together by SciPy up to t = 1."""
-    maps = [base_map(name) for name in AT_ONE]
+def test_closed_equations_of_the_base_case():
+    """P1: by the flow, or, of maps that have no place in it, by SciPy."""
+    maps = {
+        "softmax": {"softmax": (Q, K, V)},
+        "two heads": {"softmax": (A, V), "second": (A2, V2)},
+        "L2": {"l2": (Q, K, V)},
+        "Sinkhorn": {"sinkhorn": (Q, K, V)},
+    }
+    for name, given in maps.items():
+        run = flow(**given, alpha=ALPHA, t1=1.0)
+        np.testing.assert_allclose([*run.xs[-1, 0, :2], *entries(plane(run))], AT_ONE[name], rtol=0, atol=2e-6)
+    others = [name for name in AT_ONE if name not in maps]
 
     @jax.jit
     def rate(y):
-        return jnp.stack(
-            [jnp.column_stack([(f := m.gaussian(s[:, 0], s[:, 1:])).c, f.GL]) for m, s in zip(maps, y, strict=True)]
-        )
+        found = [base_map(name).gaussian(s[:, 0], s[:, 1:]) for name, s in zip(others, y, strict=True)]
+        return jnp.stack([jnp.column_stack([f.c, f.GL]) for f in found])
 
-    start = np.tile(np.column_stack([ALPHA, L]), (len(maps), 1, 1))
+    start = np.tile(np.column_stack([ALPHA, L]), (len(others), 1, 1))
 
     def rhs(t, y):
         return np.asarray(rate(jnp.asarray(y.reshape(start.shape)))).ravel()
 
     end = solve_ivp(rhs, (0, 1), start.ravel(), "DOP853", rtol=1e-10, atol=1e-12).y[:, -1].reshape(start.shape)
-    covariance = end[:, :, 1:] @ np.swapaxes(end[:, :, 1:], 1, 2)
-    return np.column_stack([end[:, :, 0], covariance[:, [0, 0, 1], [0, 1, 1]]])
-
-
-def test_closed_equations_of_the_base_case(witness):
-    """P1."""
-    np.testing.assert_allclose(witness, list(AT_ONE.values()), rtol=0, atol=2e-6)
-
-
-def test_tokens_follow(witness):
-    """P2, with fewer tokens than its tolerances allow."""
-    seen = compute({"part": "tokens", "n": 512})["final"]
-    off = np.abs(seen.sel(map=list(AT_ONE)).values - witness)
-    for name, error in zip(AT_ONE, off, strict=True):
-        mean, covariance = (2e-4, 2e-4) if name in ("Sinkhorn", "linear") else (2e-3, 4e-3)
-        assert error[:2].max() < mean and error[2:].max() < covariance, name
+    for name, state in zip(others, end, strict=True):
+        np.testing.assert_allclose([*state[:, 0], *entries(state[:, 1:] @ state[:, 1:].T)], AT_ONE[name], atol=2e-6)
 
 
 def test_two_laws_in_one_call():
-    """P23, and what a run holds."""
-    run = flow(base_map("softmax"), [ALPHA, OTHER_ALPHA], [SIGMA, OTHER_SIGMA], t1=1.0)
-    assert run.xs.shape == (2, 2, 1, 2) and run.info["L"][1].shape == (2, 2, 2, 2) and repr(run)
+    """P23, and what a batch of runs holds."""
+    run = flows([(ALPHA, L), (OTHER_ALPHA, np.linalg.cholesky(OTHER_SIGMA))], softmax=(Q, K, V), t1=1.0)
+    assert run.xs.shape == (2, 2, 1, 3) and run.info["L"][1].shape == (2, 2, 3, 2) and repr(run)
     covariance = af.gaussian.covariance(run)
     apart = af.measures.gaussian_w2(run.xs[0, :, 0], run.xs[1, :, 0], covariance[0], covariance[1])
     np.testing.assert_allclose(apart, [0.0467332, 0.0708463], atol=1e-5)
-    found = [*run.xs[0, -1, 0], *covariance[0, -1][[0, 0, 1], [0, 1, 1]]]
-    np.testing.assert_allclose(found, AT_ONE["softmax"], atol=2e-6)
     assert af.gaussian.outcome(run).tolist() == ["horizon", "horizon"]
-    np.testing.assert_array_equal(af.gaussian.covariance(first(run)), covariance[0])
-    assert af.gaussian.describe(first(run)).startswith("The final time was reached")
     with pytest.raises(InputError, match="batch of runs"):
         af.gaussian.describe(run)
+    np.testing.assert_array_equal(af.gaussian.covariance(first(run)), covariance[0])
+    assert af.gaussian.describe(first(run)).startswith("The final time was reached")
+    # Of a law alone only the shapes are looked at: this compiles nothing.
+    alone = jax.eval_shape(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0, save=2), ALPHA)
+    assert alone.xs.shape == (2, 1, 2) and alone.info["L"][1].shape == (2, 2, 2) and alone.code.shape == ()
 
 
 def test_closed_form_of_singular_laws_in_three_dimensions():
@@ -200,82 +258,127 @@ def test_closed_form_of_singular_laws_in_three_dimensions():
     rng = np.random.default_rng(3)
     A, L0, alpha = rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), rng.normal(size=3)
     t = 0.8 * closed_form.blow_up_time(L0, B=A.T)
-    run = flow(softmax(A), alpha, L0=L0, t1=t, rtol=1e-11)
+    run = flow(softmax=(A, np.eye(3)), factor=L0, alpha=alpha, t1=t, rtol=1e-11)
     exact = closed_form.covariance(t, L0, B=A.T)
     assert np.abs(last(run) - exact).max() < 1e-8 * np.abs(exact).max()
     assert run.info["L"][1].shape == (2, 3, 2) and af.gaussian.limit_rank(run) == 2
     assert np.linalg.matrix_rank(last(run), tol=1e-12) == 2
     # The closed form itself, against the inverse covariance, and the mean of a symmetric score by SciPy.
     M = rng.normal(size=(3, 3))
-    late = 0.5 * closed_form.blow_up_time(M, B=A.T)
-    inverse = np.linalg.inv(closed_form.covariance(late, M, B=A.T))
-    np.testing.assert_allclose(inverse, np.linalg.inv(M @ M.T) - late * (A + A.T), rtol=1e-8)
+    end = closed_form.blow_up_time(M, B=A.T)
+    inverse = np.linalg.inv(closed_form.covariance(end / 2, M, B=A.T))
+    np.testing.assert_allclose(inverse, np.linalg.inv(M @ M.T) - end / 2 * (A + A.T), rtol=1e-8)
     S = -(A @ A.T)
     found = solve_ivp(
         lambda t, a: a + closed_form.covariance(t, M, B=S) @ S @ a, (0, 1), alpha, "DOP853", rtol=1e-11, atol=1e-12
     )
     np.testing.assert_allclose(closed_form.mean(1.0, alpha, M @ M.T, B=S)[0], found.y[:, -1], rtol=1e-8)
+    # There is no law beyond the blow-up, although formulas give numbers.
+    assert np.isnan(closed_form.covariance([0.0, 2 * end], M, B=A.T)).any(axis=(1, 2)).tolist() == [False, True]
+    assert np.isnan(closed_form.mean(9.0, ZERO, ONE, B=ONE)).all()
+    assert np.isnan(closed_form.line(9.0, v=1, a=1, s0=1).variance)
+    assert np.isnan(closed_form.with_feedforward(9.0, ONE, B=ONE, W=0.1 * ONE)).all()
 
 
 def test_blow_up_on_the_line_and_how_it_is_told():
     """P7, in two coordinates that do not see each other."""
-    attention, mean = softmax(0.5 * np.eye(2), 0.7 * np.eye(2)), [0.4, 0.0]
-    both = flow(attention, mean, [np.diag([1.3, 0.4]), np.diag([0.1, 0.1])], t1=5.0)
+    given = {"softmax": (0.5 * ONE, 0.7 * ONE), "alpha": [0.4, 0.0], "factor": np.diag(np.sqrt([1.3, 0.4]))}
+    both = flows([(given["alpha"], given["factor"]), (ZERO, np.sqrt(0.1) * ONE)], softmax=given["softmax"], t1=5.0)
     assert af.gaussian.outcome(both).tolist() == ["blow_up", "horizon"]
-    line = closed_form.line([0.5], v=0.7, a=0.5, s0=1.3, alpha0=0.4)
-    assert line.t_star == pytest.approx(1.0989011, abs=1e-7)
+    small = closed_form.line(5.0, v=0.7, a=0.5, s0=0.1).variance
+    assert float(af.gaussian.final_covariance(both)[1, 0, 0]) == pytest.approx(float(small), rel=1e-8)
     run = first(both)
-    assert float(run.info["t_star"][1]) == pytest.approx(line.t_star, abs=1e-6)
+    line = closed_form.line([0.5], v=0.7, a=0.5, s0=1.3, alpha0=0.4)
+    assert line.t_star == pytest.approx(1.0989011, abs=1e-7) and t_star(run) == pytest.approx(line.t_star, abs=1e-6)
     assert float(run.info["pole_order"][1]) == pytest.approx(1, abs=1e-3)
-    assert run.result is af.Outcome.UNBOUNDED
+    assert run.result is af.Outcome.UNBOUNDED and af.gaussian.outcome(run) == "blow_up"
     assert af.gaussian.describe(run) == (
-        "The covariance becomes infinite at a finite time, t* = 1.0989, with a pole of order 1."
+        "The covariance, or the mean, becomes infinite at a finite time, t* = 1.0989, with a pole of order 1."
     )
     assert np.isnan(run.xs[-1]).all() and 1e6 < np.trace(last(run)) < 1e8
-    early = first(flow(attention, mean, [np.diag([1.3, 0.4])] * 2, t1=0.5))
+    early = flow(**given, t1=0.5)
     np.testing.assert_allclose(last(early)[0, 0], line.variance[0], rtol=1e-8)
     np.testing.assert_allclose(early.xs[-1, 0, 0], line.mean[0], rtol=1e-8)
     with pytest.raises(InputError, match="not a cloud of tokens"):
         early.restart(t1=1.0)
+    # With a ceiling out of reach steps shrink to round-off before: the pole is told all the same, from the mean, too.
+    stalled = flow(**given, t1=5.0, ceiling=1e30)
+    assert stalled.result is af.Outcome.UNBOUNDED and t_star(stalled) == pytest.approx(line.t_star, abs=1e-6)
+    # Linear attention takes a point at 10 to infinity by x' = x^3: at t = 1/200.
+    state, no = (jnp.asarray([10.0]), jnp.zeros((1, 1))), jnp.asarray(False)
+    told = {"start": jnp.zeros(()), "trace0": jnp.zeros(()), "stopped": no, "stalled": ~no}
+    point = jax.jit(lambda: ending(GaussianModel(af.Linear()), jnp.zeros(()), *state, **told))()
+    assert float(point.t_star) == pytest.approx(0.005) and float(point.pole_order) == pytest.approx(1)
 
 
 def test_limits_that_are_reached():
-    """A law that shrinks, and one that goes to a line, up to times of 1e12."""
-    q = np.array([[0.6, 0.8], [0.0, 0.0]])
-    line = flow(af.Softmax(1.0, Q=q, K=-q, V=np.eye(2)), ZERO, [SIGMA, np.eye(2)], t1=1e12)
-    assert af.gaussian.outcome(line).tolist() == ["converged"] * 2 and "rank 1" in af.gaussian.describe(first(line))
-    np.testing.assert_allclose(last(line), [closed_form.limit(S, B=-q.T @ q) for S in (SIGMA, np.eye(2))], atol=1e-9)
-    point = flow(softmax(-np.eye(2)), ZERO, [SIGMA, np.eye(2)], t1=1e6)
-    np.testing.assert_allclose(last(point), [np.eye(2) / 2e6] * 2, rtol=1e-5, atol=1e-11)
-    assert af.gaussian.outcome(point).tolist() == ["converged"] * 2 and int(point.stats["steps"].max()) < 500
+    """A law that goes to a line, and one that shrinks, up to times of 1e12."""
+    q = np.array([[0.6, 0.8]])
+    line = flow(softmax=(q, -q, ONE), t1=1e12)
+    assert af.gaussian.outcome(line) == "converged" and "rank 1" in af.gaussian.describe(line)
+    np.testing.assert_allclose(plane(line), closed_form.limit(SIGMA, B=-q.T @ q), atol=1e-9)
+    point = flow(softmax=(-ONE, ONE), t1=1e6)
+    np.testing.assert_allclose(plane(point), ONE / 2e6, rtol=1e-5, atol=1e-11)
+    assert af.gaussian.outcome(point) == "converged" and int(point.stats["steps"]) < 500
+    # Two heads of one row each, the second one empty: the coordinate that the first does not write to is frozen.
+    frozen = plane(flow(softmax=(q, -q, np.diag([1.0, 0.0])), second=(0 * ONE, np.diag([0.0, 1.0])), t1=100.0))
+    assert frozen[1, 1] == pytest.approx(SIGMA[1, 1], rel=1e-12) and abs(q[0] @ frozen[0]) < 1e-8
+
+
+def test_numbers_of_the_figures():
+    """P13: F2, F3 and F4, from (0.5, 0.1; 0.1, 0.5) unless said otherwise."""
+    start = np.linalg.cholesky([[0.5, 0.1], [0.1, 0.5]])
+    two, three, four = case("line"), case("two lines"), case("blow-up")
+    line = flow(softmax=(two.A, two.V), factor=start, t1=1e6)
+    np.testing.assert_allclose(entries(plane(line)), [0.348933, -0.155166, 0.069000], atol=1e-4)
+    lines = flow(softmax=(three.A, three.V), factor=np.sqrt(0.5) * ONE, t1=1e3)
+    limit = plane(lines)
+    assert limit[0, 0] == pytest.approx(0.20567, abs=1e-4)
+    slopes = np.roots([three.A[1, 1], three.A[0, 1] + three.A[1, 0], three.A[0, 0]])
+    np.testing.assert_allclose(np.sort(slopes), [-1.609321, -0.133403], atol=1e-4)
+    assert np.abs(slopes - limit[0, 1] / limit[0, 0]).min() < 1e-4
+    up = flow(softmax=(four.A, four.V), factor=start, t1=50.0)
+    assert t_star(up) == pytest.approx(0.631073, abs=1e-4)
+    heads = [(np.outer(four.K[h], four.Q[h]), np.outer(ONE[h], four.V[h])) for h in (0, 1)]  # k = 1: unscaled
+    assert t_star(flow(softmax=heads[0], second=heads[1], factor=start, t1=50.0)) == pytest.approx(0.604472, abs=1e-4)
+    for slower in ({"l2": (four.Q, four.K, four.V)}, {"sinkhorn": (four.A, four.V)}):
+        assert af.gaussian.outcome(flow(**slower, factor=start, t1=50.0)) == "exponential"
 
 
 def test_keys_that_see_one_coordinate():
     """P8: a double pole."""
-    attention = af.L2(1.0, np.diag([0.0, 1.0]), Q=[[0.5, 1.0], [0.0, 0.0]], K=[[1.0, 0.0], [0.0, 0.0]])
     exact = closed_form.flat_key_time(q=(0.5, 1.0), s11=1.0, s12=0.5)
     assert exact == pytest.approx(2.0794415, abs=1e-7)
-    run = flow(attention, ZERO, [[1.0, 0.5], [0.5, 1.0]], t1=5.0)
-    assert float(run.info["t_star"][1]) == pytest.approx(exact, abs=1e-5)
+    flat = [[0.5, 1.0]], [[1.0, 0.0]], np.diag([0.0, 1.0])
+    run = flow(l2=flat, factor=np.linalg.cholesky([[1.0, 0.5], [0.5, 1.0]]), t1=5.0)
+    assert t_star(run) == pytest.approx(exact, abs=1e-5)
     assert float(run.info["pole_order"][1]) == pytest.approx(2, abs=1e-2)
     # With injective keys the growth is exponential; its rate is at most twice |V| |K^+| |Q|.
-    safe = flow(af.L2(1.0, np.eye(2), Q=2 * np.eye(2), K=np.eye(2)), ZERO, SIGMA, t1=20.0)
+    safe = flow(l2=(2 * ONE, ONE, ONE), t1=20.0)
     assert af.gaussian.outcome(safe) == "exponential"
     assert np.trace(last(safe)) <= np.trace(SIGMA) * np.exp(4 * float(safe.info["t_last"][1]))
+
+
+def test_growth_under_sinkhorn_attention():
+    """P9: |L| <= |L0| exp(|V| t)."""
+    for t in (0.5, 1.0, 2.0, 4.0, 8.0):
+        grown = np.linalg.norm(flow(sinkhorn=(A, V), t1=t).info["L_last"][1])
+        assert 1 < grown / np.linalg.norm(L) <= np.exp(np.linalg.norm(V, 2) * t)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_sinkhorn_climbs_or_descends_its_energy(sign):
     """P11, over one short step; and the energy itself as a maximum over plans."""
     B = np.array([[0.5, 0.2], [0.2, -0.3]])
-    attention = af.Sinkhorn(1.0, Q=B, K=np.eye(2), V=sign * B)
     h = 1e-3
-    run = flow(attention, ALPHA, SIGMA, t1=h, rtol=1e-12)
-    E = np.asarray(af.gaussian.energy(run))
-    at = af.gaussian.velocity(attention, run.xs[:, 0], L=run.info["L"][1])
-    square = np.sum(np.asarray(at.GL) ** 2, axis=(1, 2)) + np.sum(np.asarray(at.c) ** 2, axis=1)
+    run = flow(sinkhorn=(B, sign * B), alpha=ALPHA, t1=h, rtol=1e-12)
+    alone = GaussianModel(af.Sinkhorn(B=in_space(B)))
+    E = np.asarray(af.gaussian.energy(dataclasses.replace(run, model=alone)))
+    attention = af.Sinkhorn(Q=B, K=ONE, V=sign * B)
+    at = af.gaussian.velocity(attention, run.xs[:, 0, :2], L=run.info["L"][1][:, :2])
+    square = (np.sum(np.asarray(at.GL) ** 2) + np.sum(np.asarray(at.c) ** 2)) / 2
     assert sign * (E[1] - E[0]) > 0
-    assert (E[1] - E[0]) / h == pytest.approx(2 * sign * square.mean(), rel=1e-5)
+    assert (E[1] - E[0]) / h == pytest.approx(2 * sign * square, rel=1e-5)
     # Any Gaussian plan N = L Z L^T is worse than the best: tr(A N) - KL, with 2 KL = -log det(I - Z^T Z).
     S = L.T @ B @ L
     worth = lambda Z: np.sum(S * Z) + np.linalg.slogdet(np.eye(2) - Z.T @ Z)[1] / 2  # noqa: E731
@@ -286,13 +389,12 @@ def test_sinkhorn_climbs_or_descends_its_energy(sign):
 
 
 def test_feedforward_layer_with_a_schedule():
-    """P12: the Riccati formula, W changing at t = 1, where a step ends; by the implicit solver, for once."""
+    """P12: the Riccati formula, W changing at t = 1, where a step ends."""
     W = np.array([[[0.5, 0.3], [-0.2, 0.4]], [[-0.3, 0.1], [0.0, 0.2]]])
     A = np.array([[-0.8, 0.1], [0.2, -0.6]])
-    options = {"feedforward": (af.Piecewise([1.0], W), [0.1, -0.3]), "solver": "kvaerno5", "rtol": 1e-11, "atol": 1e-12}
-    run = flow(softmax(A), ZERO, SIGMA, t1=1.7, **options)
+    run = flow(softmax=(A, ONE), W=W, b=[0.1, -0.3], t1=1.7, rtol=1e-11)
     middle = closed_form.with_feedforward(1.0, SIGMA, B=A.T, W=W[0])[0]
-    np.testing.assert_allclose(last(run), closed_form.with_feedforward(0.7, middle, B=A.T, W=W[1])[0], atol=1e-9)
+    np.testing.assert_allclose(plane(run), closed_form.with_feedforward(0.7, middle, B=A.T, W=W[1])[0], atol=1e-9)
     rest = np.linalg.inv(closed_form.feedforward_equilibrium(B=A.T, W=W[0]))
     np.testing.assert_allclose(closed_form.with_feedforward(60.0, SIGMA, B=A.T, W=W[0])[0], rest, atol=1e-9)
 
@@ -315,8 +417,13 @@ def test_masked_linear_attention():
         G = V @ M @ K.T @ Q / theta[: s + 1].sum()
         np.testing.assert_allclose(found.GL[s], G @ Ls[s], atol=1e-13)
         np.testing.assert_allclose(found.c[s], G @ alpha[s], atol=1e-13)
-    with pytest.raises(InputError, match="take Linear"):
-        af.gaussian.masked_linear_velocity(af.Softmax(), alpha, L=Ls)
+    for attention, masses, told in (
+        (af.Softmax(), theta, "take Linear"),
+        (af.Linear(V=np.eye(3)), theta, "V is a 3-by-3 matrix"),
+        (af.Linear(), [0, 0.5, 0.5], "first position no mass"),
+    ):
+        with pytest.raises(InputError, match=told):
+            af.gaussian.masked_linear_velocity(attention, alpha, L=Ls, theta=masses)
 
 
 # Laws and what is asked of them --------------------------------------------------------------------------------------
@@ -331,6 +438,8 @@ def test_clouds_have_the_moments_of_the_law():
     assert af.gaussian.midpoints(3) == pytest.approx([-0.9674216, 0, 0.9674216])
     with pytest.raises(InputError, match="power of two"):
         af.gaussian.cloud(100, ALPHA, SIGMA)
+    with pytest.raises(InputError, match="n = 0 is too small"):
+        af.gaussian.midpoints(0)
 
 
 def test_distance_of_gaussian_laws():
@@ -348,7 +457,12 @@ def test_distance_of_gaussian_laws():
         1e-10 * np.linalg.norm(M), rel=1e-4
     )
     assert af.measures.gaussian_w2(np.zeros((4, 3)), np.zeros(3), S, np.stack([T] * 4)).shape == (4,)
-    with pytest.raises(InputError, match="no covariance"):
+    # A covariance in float32 is symmetric and semidefinite up to its own rounding.
+    single = np.float32(rng.normal(size=(20, 3, 2)))
+    assert np.isfinite(af.measures.gaussian_w2(a, b, single @ np.swapaxes(single, 1, 2), T)).all()
+    with pytest.raises(InputError, match="leading axes"):
+        af.measures.gaussian_w2(np.zeros((2, 3)), np.zeros((4, 3)), S, T)
+    with pytest.raises(InputError, match="eigenvalue -1; a covariance has none below zero"):
         af.measures.gaussian_w2([0.0], [0.0], [[-1.0]], [[1.0]])
 
 
@@ -358,22 +472,30 @@ def test_cone_coordinates():
         af.gaussian.cone_coordinates(np.eye(3))
 
 
-def test_a_widely_spread_score_is_told():
+def test_a_widely_spread_score_is_told(recwarn):
+    given = {"l2": (Q, K, V), "t1": 1.0, "trusted_spread": 0.7}
     with pytest.warns(AttnflowWarning, match="reaches 1.04: beyond 0.7"):
-        run = af.gaussian.flow(base_map("L2"), ALPHA, SIGMA, t1=1.0, save=2)
+        run = flow(**given, alpha=ALPHA)
     np.testing.assert_allclose(run.info["score_spread"][1][0], np.linalg.norm(2 * L.T @ K.T @ Q @ L, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        flow(base_map("L2"), ALPHA, 0.5 * SIGMA, t1=0.1, trusted_spread=0.7)
+    flow(**given, factor=0.5 * L)
+    assert not recwarn
 
 
 def test_runs_are_saved_and_cited(tmp_path):
-    run = first(flow(softmax(0.5 * np.eye(2), 0.7 * np.eye(2)), [0.4, 0.0], [SIGMA] * 2, t1=0.5))
+    run = flow(softmax=(A, V), alpha=ALPHA, t1=0.5)
     run.save(tmp_path / "run.nc")
     read = af.load(tmp_path / "run.nc")
     np.testing.assert_array_equal(af.gaussian.covariance(read), af.gaussian.covariance(run))
-    assert af.gaussian.outcome(read) == "horizon" and read.model is None
-    assert "2501.18322" in af.cite(run)
+    assert af.gaussian.outcome(read) == "horizon" and "2501.18322" in af.cite(run) and af.cite(read) == af.cite(run)
+    assert jax.tree.all(jax.tree.map(np.array_equal, read.model, run.model))
+    assert repr(read) == repr(run)
+
+
+def test_an_array_keeps_its_precision():
+    mean, factor = law(np.zeros(3, "float32"), np.float32(in_space(SIGMA)), None)
+    assert mean.dtype == factor.dtype == np.float32
+    np.testing.assert_allclose(factor @ factor.T, in_space(SIGMA), atol=1e-6)
+    assert law([0, 0, 0], None, np.eye(3, dtype=int))[1].dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -388,6 +510,12 @@ def test_runs_are_saved_and_cited(tmp_path):
         ({"Sigma0": 2e6 * np.eye(2)}, "raise the ceiling"),
         ({"solver": "euler"}, "solver 'euler' is unknown"),
         ({"rtol": 2.0}, "rtol = 2 is no tolerance"),
+        ({"ceiling": np.inf}, "ceiling has an entry that is not finite"),
+        ({"max_steps": 0}, "max_steps = 0 is too small"),
+        ({"t1": None}, "final time is missing"),
+        ({"ts": ["late"]}, r"ts = \['late'\] is not"),
+        ({"alpha0": np.zeros((0, 2))}, "hold no law"),
+        ({"L0": np.eye(2)}, "one of the two"),
         ({"t1": -1.0}, "t1 > t0"),
         ({"feedforward": 3.0}, "pair"),
         ({"feedforward": (np.eye(3), None)}, r"W has shape \(3, 3\)"),
@@ -403,8 +531,12 @@ def test_flow_refuses_in_a_sentence(change, told):
 
 
 def test_other_runs_are_no_gaussian_flows():
-    run = af.simulate(af.SelfAttention(af.Linear(), af.Euclidean()), np.eye(2), t1=0.1, save=2, solver="euler", dt=0.1)
+    run = flow(softmax=(A, V), t1=0.5)
+    tokens = dataclasses.replace(run, model=af.SelfAttention(beta=1.0), info={})
     with pytest.raises(InputError, match="no Gaussian flow"):
-        af.gaussian.covariance(run)
+        af.gaussian.covariance(tokens)
     with pytest.raises(InputError, match="no energy here"):
-        af.gaussian.energy(run)
+        af.gaussian.energy(tokens)
+    scheduled = GaussianModel(af.Sinkhorn(af.Piecewise([1.0], [1.0, 2.0])))
+    with pytest.raises(InputError, match="depends on time"):
+        af.gaussian.energy(dataclasses.replace(run, model=scheduled))

@@ -13,7 +13,7 @@ class Outcome(enum.Enum):
     FAILED = "The solver gave up before the final time; try another solver."
     NOT_CONVERGED = "The attention's own iteration did not converge; raise its max_iterations, loosen its tol or beta."
     STATIONARY = "The tokens do not move: all forces cancel up to rounding; perturb them to leave this equilibrium."
-    UNBOUNDED = "The covariance grew beyond its ceiling before the final time; gaussian.describe says how it grows."
+    UNBOUNDED = "The Gaussian law grew beyond its ceiling before the final time; gaussian.describe says how it grows."
 
     @property
     def code(self) -> int:

@@ -9,7 +9,7 @@ the laws are close.
 
 import numpy as np
 
-from .._linear_algebra import finite_array
+from .._linear_algebra import covariance_factor, finite_array
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real
@@ -33,6 +33,10 @@ def gaussian_w2(
     if first.shape[-1] != second.shape[-1]:
         raise InputError(f"mean_x has {first.shape[-1]} coordinates and mean_y {second.shape[-1]}; take one space.")
     L, M = _factor("x", cov_x, L_x, first.shape[-1]), _factor("y", cov_y, L_y, first.shape[-1])
+    try:
+        np.broadcast_shapes(first.shape[:-1], second.shape[:-1], L.shape[:-2], M.shape[:-2])
+    except ValueError:
+        raise InputError("the leading axes of the two laws do not fit; give one law, or as many of both.") from None
     width = max(L.shape[-1], M.shape[-1])
     L, M = (np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, width - a.shape[-1])]) for a in (L, M))
     U, _, Vt = np.linalg.svd(np.swapaxes(M, -1, -2) @ L)
@@ -58,8 +62,4 @@ def _factor(name: str, cov: Numbers | None, L: Numbers | None, d: int) -> np.nda
     found = finite_array(f"cov_{name}", cov)
     if found.ndim < 2 or found.shape[-2:] != (d, d):
         raise InputError(f"cov_{name} has shape {found.shape}; give a covariance (..., {d}, {d}).")
-    values, vectors = np.linalg.eigh(found)
-    size = np.abs(found).max(initial=0)
-    if np.abs(found - np.swapaxes(found, -1, -2)).max(initial=0) > 1e-9 * size or values.min() < -1e-9 * size:
-        raise InputError(f"cov_{name} is no covariance: give a symmetric matrix without negative eigenvalues.")
-    return vectors * np.sqrt(np.maximum(values, 0))[..., None, :]
+    return covariance_factor(f"cov_{name}", cov)

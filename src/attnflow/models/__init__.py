@@ -5,6 +5,7 @@ from ._model import field as field
 from .flow import Flow as Flow
 from .frames import MovingFrame as MovingFrame
 from .frames import Rescaled as Rescaled
+from .gaussian import GaussianModel as GaussianModel
 from .hardmax_examples import hardmax_cloud as hardmax_cloud
 from .hardmax_examples import hardmax_matrix as hardmax_matrix
 from .hardmax_layers import HardmaxLayers as HardmaxLayers

@@ -12,7 +12,6 @@ Reference: arXiv:2501.18322; docs/theory/gaussian.md.
 """
 
 from . import closed_form as closed_form
-from ._model import GaussianModel as GaussianModel
 from .cloud import cloud as cloud
 from .cloud import midpoints as midpoints
 from .energy import energy as energy

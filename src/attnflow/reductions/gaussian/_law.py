@@ -6,11 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import finite_array
+from ..._linear_algebra import covariance_factor, finite_array
 from ...errors import InputError
 from ...spaces import Numbers, is_concrete
-
-ROUNDING = 1e-9  # how far a covariance may be from symmetric, or from semidefinite, relative to its largest entry
 
 
 def law(
@@ -27,7 +25,9 @@ def law(
     wanted = f"({d}, r)" if Sigma is None else f"({d}, {d})"
     if matrix.ndim < 2 or matrix.shape[-2] != d or matrix.shape[-1] < 1 or (name == "Sigma0" and matrix.shape[-1] != d):
         raise InputError(f"{name} has shape {matrix.shape} and the mean dimension {d}; give {wanted}, or many of them.")
-    factor = matrix if Sigma is None else covariance_factor(matrix)
+    if 0 in mean.shape or 0 in matrix.shape:
+        raise InputError(f"alpha0 {mean.shape} and {name} {matrix.shape} hold no law; give at least one.")
+    factor = matrix if Sigma is None else _factor(matrix)
     try:
         batch = jnp.broadcast_shapes(mean.shape[:-1], factor.shape[:-2])
     except ValueError:
@@ -37,24 +37,17 @@ def law(
     return mean, jnp.broadcast_to(factor.astype(dtype), (*batch, *factor.shape[-2:]))
 
 
-def covariance_factor(Sigma: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
-    r"""$U\sqrt\lambda$ from eigenvectors, which singular covariances have, too; refused if no covariance."""
+def _factor(Sigma: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
+    """By eigenvectors; checked where the values are known."""
     if is_concrete(Sigma):
-        S = np.asarray(Sigma, float)
-        size = np.abs(S).max(axis=(-2, -1))
-        if np.any(np.abs(S - np.swapaxes(S, -2, -1)).max(axis=(-2, -1)) > ROUNDING * size):
-            raise InputError("Sigma0 is not symmetric; give a covariance, or its factor as L0.")
-        least = np.linalg.eigvalsh((S + np.swapaxes(S, -2, -1)) / 2)[..., 0]
-        if np.any(least < -ROUNDING * size):
-            raise InputError(f"Sigma0 has the eigenvalue {least.min():.3g}; a covariance has none below zero.")
+        return jnp.asarray(covariance_factor("Sigma0", Sigma), Sigma.dtype)
     values, vectors = jnp.linalg.eigh(Sigma)
     return vectors * jnp.sqrt(jnp.maximum(values, 0))[..., None, :]
 
 
 def _array(name: str, value: Any) -> Array:
-    """Finite floating numbers; a JAX array keeps its precision."""
-    if is_concrete(value):
-        found = finite_array(name, value)
-        floating = isinstance(value, jnp.ndarray) and jnp.issubdtype(value.dtype, jnp.floating)
-        return jnp.asarray(found, value.dtype if floating else jnp.result_type(float))  # pyright: ignore
-    return jnp.asarray(value)
+    """Finite floating numbers; an array keeps its precision."""
+    if not is_concrete(value):
+        return jnp.asarray(value)
+    found, dtype = finite_array(name, value), getattr(value, "dtype", np.dtype(int))
+    return jnp.asarray(found, dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float))

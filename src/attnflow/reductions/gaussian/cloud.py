@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
+from ..._numbers import whole
 from ...errors import InputError
 from ...spaces import Numbers
 from ._law import law
@@ -22,7 +23,7 @@ def cloud(
     mean, factor = (np.asarray(a, float) for a in law(alpha, Sigma, L))
     if mean.ndim != 1:
         raise InputError(f"the mean has shape {mean.shape}; a cloud is made of one law, with a mean (d,).")
-    r = factor.shape[1]
+    r, n, seed = factor.shape[1], whole("n", n), whole("seed", seed, least=0)
     if n <= r or n & (n - 1):
         raise InputError(f"n = {n} tokens: take a power of two, larger than {r}.")
     z = ndtri(qmc.Sobol(r, rng=np.random.default_rng(seed)).random_base2(n.bit_length() - 1))
@@ -34,6 +35,5 @@ def cloud(
 def midpoints(n: int) -> Float[np.ndarray, " n"]:
     r"""$\Phi^{-1}((i - \frac12)/n)$: `n` numbers for the standard normal law, without chance. Their variance is less
     than one by about $2.5/n$."""
-    if n < 1:
-        raise InputError(f"n = {n} tokens: take at least one.")
+    n = whole("n", n)
     return ndtri((np.arange(n) + 0.5) / n)

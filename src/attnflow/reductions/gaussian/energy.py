@@ -1,5 +1,6 @@
 r"""The energy of Sinkhorn attention on Gaussian laws."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -9,7 +10,8 @@ from ...attention._energy import is_symmetric
 from ...attention._gaussian import gaussian_scores
 from ...errors import InputError
 from ...flows import Run
-from ._model import GaussianModel
+from ...models import GaussianModel
+from ...models.schedules import depends_on_time
 
 
 def energy(run: Run) -> Float[Array, " T"]:
@@ -27,13 +29,19 @@ def energy(run: Run) -> Float[Array, " T"]:
     attention = model.attention if isinstance(model, GaussianModel) else None
     if not isinstance(attention, Sinkhorn) or attention.half_steps is not None:
         raise InputError("this run has no energy here; take a Gaussian flow of Sinkhorn attention, converged.")
+    if depends_on_time(attention):
+        raise InputError("this run has no energy: its attention map depends on time.")
     if not is_symmetric(attention, run.xs.shape[-1]):
         raise InputError("this run has no energy: B is not symmetric, and its flow is no gradient flow.")
+    return _energies(attention, run.xs[:, 0], run.info["L"][1])
 
+
+@eqx.filter_jit
+def _energies(attention: Sinkhorn, alphas: Float[Array, "T d"], Ls: Float[Array, "T d r"]) -> Float[Array, " T"]:
     def one(alpha: Array, L: Array) -> Array:
         s = gaussian_scores(attention.score, alpha, L)
         b = jnp.linalg.svd(s.factor, compute_uv=False)
         z = 2 * b / (1 + jnp.sqrt(1 + 4 * b * b))
         return jnp.sum(b * z + jnp.log1p(-z * z) / 2) + s.own
 
-    return jax.vmap(one)(run.xs[:, 0], run.info["L"][1])
+    return jax.vmap(one)(alphas, Ls)

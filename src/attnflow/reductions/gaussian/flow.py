@@ -1,6 +1,5 @@
 r"""The flow of a Gaussian law: $\dot\alpha = c$, $\dot L = GL$, by one integrator for every attention map."""
 
-import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -11,19 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from ..._linear_algebra import finite_array
+from ..._numbers import number, whole
 from ...attention._attention import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome, Run
 from ...flows._compiled import timed_call
 from ...flows._provenance import provenance
 from ...flows._step_sizes import UntilRoundOff
-from ...flows.simulate import TOLERANCES, _outcome, _times
-from ...models import jump_times
-from ...models.schedules import at_time
+from ...flows.simulate import TOLERANCES, _options, _outcome, _times
+from ...models import GaussianModel, at_time, jump_times
 from ...spaces import Numbers, is_concrete
-from ._ending import LARGEST_MEAN, ending
+from ._ending import BLOW_UP, LARGEST_MEAN, ending
 from ._law import law
-from ._model import GaussianModel
 from .velocity import check_closes, score_spread
 
 SOLVERS = {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8, "kvaerno5": diffrax.Kvaerno5}
@@ -74,25 +73,36 @@ def flow(
     `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise.
     """
     check_closes(attention)
-    if solver not in SOLVERS:
+    if solver not in tuple(SOLVERS):
         raise InputError(f"solver {solver!r} is unknown; choose one of {', '.join(SOLVERS)}.")
-    if max_steps < 1:
-        raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
     mean, L = law(alpha0, Sigma0, L0)
+    if str(L.dtype) not in TOLERANCES:
+        raise InputError(f"the law has dtype {L.dtype}; integrate in float32 or float64.")
+    whole("max_steps", max_steps)
+    if save is not None:
+        whole("save", save)
+    given = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
+    for name, value in given.items():
+        if value is not None and is_concrete(value):
+            number(name, value)
+    if ts is not None and is_concrete(ts):
+        finite_array("ts", ts)
     start, end, ts = _times(t0, t1, ts, save)
-    if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling < math.inf:
+    if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling:
         raise InputError(f"the covariance has a trace beyond the ceiling = {ceiling:g}; raise the ceiling.")
-    tolerances = _tolerances(rtol, atol, str(L.dtype))
+    tolerances = _options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
     model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
-    given = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
-    numbers = {name: jnp.asarray(value, L.dtype) for name, value in given.items()}
+    values = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
+    numbers = {name: jnp.asarray(value, L.dtype) for name, value in values.items()}
     batch = mean.shape[:-1]
     laws = (mean.reshape(-1, mean.shape[-1]), L.reshape(-1, *L.shape[-2:])) if batch else (mean, L)
     try:
         timed = timed_call(_many if batch else _one, _Plan(solver, max_steps), model, *laws, numbers)
     except TypeError as error:  # what JAX says when shapes do not fit
         reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"the attention map does not fit a law in dimension {mean.shape[-1]}: {reason}.") from error
+        raise InputError(
+            f"the map, or the layer beside it, does not fit a law in dimension {mean.shape[-1]}: {reason}."
+        ) from error
     seconds = {"compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     told = provenance(t0=start, t1=end, solver=solver, max_steps=max_steps, dtype=str(L.dtype), **tolerances)
 
@@ -115,10 +125,10 @@ def flow(
         if not batch
         else jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), jax.vmap(run_of)(timed.value))
     )
-    if is_concrete(run.code):
+    if is_concrete(run):
         _tell(run, trusted_spread)
-        if throw and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
-            raise SolveError(f"{run.result.value} (solver {solver}, {int(np.max(run.stats['steps']))} steps)")
+    if throw and is_concrete(run.code) and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
+        raise SolveError(f"{run.result.value} (solver {solver}, {int(np.max(run.stats['steps']))} steps)")
     return run
 
 
@@ -177,9 +187,17 @@ def _one(
     xs, Ls = jnp.where(reached[:, None], xs, jnp.nan), jnp.where(reached[:, None, None], Ls, jnp.nan)
     stopped = solution.result == diffrax.RESULTS.event_occurred
     end = ending(
-        model, last_t, last_mean, last_L, start=numbers["t0"], trace0=jnp.sum(L0 * L0), stopped=jnp.asarray(stopped)
+        model,
+        last_t,
+        last_mean,
+        last_L,
+        start=numbers["t0"],
+        trace0=jnp.sum(L0 * L0),
+        stopped=jnp.asarray(stopped),
+        stalled=jnp.asarray(solution.result == diffrax.RESULTS.dt_min_reached),
     )
-    code = jnp.where(stopped, Outcome.UNBOUNDED.code, _outcome(solution.result, reached.all()))
+    unbounded = stopped | (end.outcome == BLOW_UP)
+    code = jnp.where(unbounded, Outcome.UNBOUNDED.code, _outcome(solution.result, reached.all()))
     spread = jax.vmap(lambda t, L: score_spread(at_time(model.attention, t), L))
     return {
         "xs": xs[:, None, :],
@@ -194,18 +212,6 @@ def _one(
         "code": code,
         "steps": solution.stats["num_steps"],
     }
-
-
-def _tolerances(rtol: Any, atol: Any, dtype: str) -> dict[str, Any]:
-    if dtype not in TOLERANCES:
-        raise InputError(f"the law has dtype {dtype}; integrate in float32 or float64.")
-    found = {
-        k: d if v is None else v for (k, v), d in zip((("rtol", rtol), ("atol", atol)), TOLERANCES[dtype], strict=True)
-    }
-    for name, value in found.items():
-        if is_concrete(value) and not 0 < value < 1:
-            raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-    return found
 
 
 def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:

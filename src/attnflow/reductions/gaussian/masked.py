@@ -11,13 +11,17 @@ Reference: docs/theory/gaussian.md, Masked attention.
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
 
 from ...attention import Linear
 from ...attention._gaussian import AffineField
 from ...errors import InputError
+from ...models import at_time
+from ...pairsums import check_width
 from ...pairsums._algebra import matmul
-from ...spaces import Numbers, check_weights
+from ...spaces import Numbers, check_weights, is_concrete
 from ._law import law
 
 
@@ -28,11 +32,13 @@ def masked_linear_velocity(
     *,
     L: Numbers | None = None,
     theta: Numbers | None = None,
+    t: ArrayLike = 0.0,
 ) -> AffineField:
     r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
 
     **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order;
-    `theta (S,)`, the masses of the positions, `None` for equal ones.
+    `theta (S,)`, the masses of the positions, `None` for equal ones; `t`, the time that schedules are
+    taken at.
     """
     if not isinstance(attention, Linear):
         raise InputError(f"{type(attention).__name__} attention with a mask does not close on Gaussians; take Linear.")
@@ -41,11 +47,23 @@ def masked_linear_velocity(
         raise InputError(f"alpha has shape {mean.shape}; give one mean for every position, (S, d).")
     count, d = mean.shape
     given = check_weights(theta, count)
+    if given is not None and is_concrete(given) and not given[0] > 0:
+        raise InputError("theta gives the first position no mass, so that it has nothing to read; leave it out.")
+    attention = at_time(attention, t)
+    if attention.V is not None:
+        check_width("V", attention.V, d)
     masses = (jnp.full(count, 1 / count) if given is None else given).astype(factor.dtype)
+    return _velocities(attention, mean, factor, masses)
+
+
+@eqx.filter_jit
+def _velocities(
+    attention: Linear, mean: Float[Array, "S d"], factor: Float[Array, "S d r"], masses: Float[Array, " S"]
+) -> AffineField:
     columns = jnp.concatenate([mean[:, :, None], factor], axis=2)
     moments = masses[:, None, None] * matmul(columns, jnp.swapaxes(columns, 1, 2))
     M = jnp.cumsum(moments, axis=0) / jnp.cumsum(masses)[:, None, None]
-    one = jnp.eye(d, dtype=factor.dtype)
+    one = jnp.eye(mean.shape[1], dtype=factor.dtype)
     tile = attention.score.project(one, one)
     moved = matmul(M, matmul(matmul(tile.keys, tile.queries.T), columns))  # the score of query x for key y is <Ax, y>
     moved = moved if attention.V is None else matmul(attention.V.astype(factor.dtype), moved)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
+from ..._numbers import number
 from ...errors import InputError
 from ...flows import Outcome, Run
 from ...spaces import Numbers
@@ -17,7 +18,7 @@ OUTCOMES = {
     "converged": "The covariance has come to rest: at its last speed it would move by less than "
     f"{STILL:.0%} of its trace in as long a time again.",
     "exponential": "The covariance grows exponentially, or the mean beyond all bounds, and exists for all times.",
-    "blow_up": "The covariance becomes infinite at a finite time.",
+    "blow_up": "The covariance, or the mean, becomes infinite at a finite time.",
 }
 """Every way a Gaussian flow can end, with its sentence."""
 
@@ -41,7 +42,7 @@ def limit_rank(run: Run, rel_tol: float = 1e-8) -> Any:
     be as long as $1/$`rel_tol`, in units of its first time scale, to tell them: such long runs are cheap, since steps
     grow with $t$. A tolerance that is absolute counts small limits as none.
     """
-    if not 0 < rel_tol < 1:
+    if not 0 < number("rel_tol", rel_tol) < 1:
         raise InputError(f"rel_tol = {rel_tol:g} is no relative tolerance; take a number between 0 and 1.")
     values = np.linalg.svd(np.asarray(_factor(run, "L_last"), float), compute_uv=False) ** 2
     count = np.sum(values > rel_tol * values[..., :1], axis=-1)
@@ -76,7 +77,7 @@ def cone_coordinates(Sigma: Numbers) -> Float[np.ndarray, "*batch 3"]:
 
 
 def _info(run: Run, name: str) -> Any:
-    if name not in run.info or "L_last" not in run.info:
+    if not isinstance(run, Run) or "L_last" not in run.info:
         raise InputError("this run is no Gaussian flow; take one of attnflow.gaussian.flow.")
     return run.info[name][1]
 

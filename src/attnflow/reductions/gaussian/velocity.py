@@ -6,25 +6,36 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from ...attention import AbstractAttention, MultiHead
 from ...attention._gaussian import AffineField
 from ...errors import InputError
+from ...models import at_time
 from ...pairsums._algebra import matmul
 from ...spaces import Numbers
 from ._law import law
 
 
-def velocity(attention: Any, alpha: Numbers, Sigma: Numbers | None = None, *, L: Numbers | None = None) -> AffineField:
+def velocity(
+    attention: Any,
+    alpha: Numbers,
+    Sigma: Numbers | None = None,
+    *,
+    L: Numbers | None = None,
+    t: ArrayLike = 0.0,
+) -> AffineField:
     r"""`(GL, c)` with $\Gamma(x) = c + G(x - \alpha)$ on $N(\alpha, \Sigma)$, $\Sigma = LL^\top$; many by leading axes.
 
-    If only `Sigma` is given, $L$ is its factor by eigenvectors; $G$ itself is `GL @ pinv(L)`.
+    If only `Sigma` is given, $L$ is its factor by eigenvectors; $G$ itself is `GL @ pinv(L)`. Schedules are
+    taken at the time `t`.
     """
     check_closes(attention)
     mean, factor = law(alpha, Sigma, L)
     batch = mean.shape[:-1]
-    flat = _velocities(attention, mean.reshape(-1, *mean.shape[-1:]), factor.reshape(-1, *factor.shape[-2:]))
+    flat = _velocities(
+        at_time(attention, t), mean.reshape(-1, *mean.shape[-1:]), factor.reshape(-1, *factor.shape[-2:])
+    )
     return AffineField(*(a.reshape(*batch, *a.shape[1:]) for a in flat))
 
 

@@ -4,12 +4,12 @@ from typing import Any, NoReturn
 
 from jaxtyping import Array, ArrayLike, Float
 
-from ...attention import AbstractAttention
-from ...errors import InputError
-from ...models import AbstractModel
-from ...models.schedules import at_time
-from ...pairsums._algebra import matmul
-from ...spaces import AbstractSpace, Euclidean
+from ..attention import AbstractAttention
+from ..errors import InputError
+from ..pairsums._algebra import matmul
+from ..spaces import AbstractSpace, Euclidean
+from ._model import AbstractModel
+from .schedules import at_time
 
 
 class GaussianModel(AbstractModel):
