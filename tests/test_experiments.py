@@ -86,12 +86,9 @@ def test_a_figure_that_cannot_be_drawn_takes_no_verdict_with_it(tmp_path):
 OWN = {name: e for name, e in registry.entries("experiment").items() if e.compute.__module__.startswith("attnflow.")}
 
 
-# The two that take longest are left out: their numbers are in test_acceptance_sphere.py and test_probability_map.py.
+# Those that take longest are left out: their numbers are in test_acceptance_sphere.py and test_probability_map.py.
 PERSPECTIVE = [
     "perspective-circle",
-    "perspective-energy",
-    "perspective-equiangular",
-    "perspective-random",
     "perspective-single-cluster",
     "perspective-trajectories",
 ]

@@ -52,7 +52,7 @@ def test_over_a_trailing_axis():
     np.testing.assert_array_equal(trailing_vmap(exp, (x,), (True,)), exp(x))
 
 
-@pytest.mark.parametrize("d", [2, 8, 16])
+@pytest.mark.parametrize("d", [2, 16])
 def test_a_step_takes_each_exponential_once(d):
     """What is written out looks cheap to the compiler, which might repeat it in every sum that reads it."""
     if _compiled.compiler_options() == {}:

@@ -10,8 +10,8 @@ from scipy.special import softmax
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.experiments import Results, judge
 from attnflow.experiments.hardmax import leaders
+from judging import computed, holds
 
 LAYERS, TOKENS = 60, 8  # as in the experiment: one compiled program serves many tests
 
@@ -299,15 +299,13 @@ def test_pictures():
 @pytest.fixture(scope="module")
 def results():
     """Everything at scale quick."""
-    data = [(cell, leaders.compute(cell)) for cell in leaders.EXPERIMENT.seeded_cells("quick", 0)]
-    return Results([cell for cell, _ in data], lambda cell: next(d for c, d in data if c == cell), scale="quick")
+    return computed(leaders)
 
 
-@pytest.mark.parametrize("claim", leaders.EXPERIMENT.claims, ids=lambda claim: claim.id)
-def test_claims(results, claim):
+@pytest.mark.parametrize("name", [claim.id for claim in leaders.EXPERIMENT.claims])
+def test_claims(results, name):
     """Rows 1 to 7 again, the invariants I1 to I4 (row 4), and matrices beyond the theorem (row 5)."""
-    verdict = judge(claim, results, "quick")
-    assert verdict["status"] == "holds", (verdict["measured"], verdict["note"])
+    holds(leaders, results, name)
 
 
 def test_random_systems_have_as_many_clusters_as_leaders(results):

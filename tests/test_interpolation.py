@@ -16,10 +16,10 @@ from attnflow.constructions.interpolation._cloud import gathered
 from attnflow.constructions.interpolation._report import largest_distance
 from attnflow.constructions.interpolation._strip import Unseparated, strip
 from attnflow.errors import FileError, InputError
-from attnflow.experiments import Results, judge
 from attnflow.experiments.interpolation import exact, tikhonov
 from attnflow.experiments.interpolation._data_sets import gaussian, subsets
 from attnflow.experiments.interpolation._training import loss, task
+from judging import computed, holds
 
 MODES = ("code", "rounds")
 
@@ -391,19 +391,6 @@ def test_a_classifier_knows_its_labels():
 
 
 # The experiments -----------------------------------------------------------------------------------------------------
-
-
-def computed(module, chosen):
-    """Results of some cells, computed here; claims about others cannot be judged."""
-    data = [({**cell, "seed": 0}, module.compute({**cell, "seed": 0})) for cell in chosen]
-    return Results([cell for cell, _ in data], lambda cell: next(d for c, d in data if c == cell), scale="quick")
-
-
-def holds(module, results, *ids):
-    claims = {claim.id: claim for claim in module.EXPERIMENT.claims}
-    for name in ids or claims:
-        verdict = judge(claims[name], results, "quick")
-        assert verdict["status"] == "holds", (name, verdict["measured"], verdict["note"])
 
 
 def test_the_exact_experiment():

@@ -10,10 +10,10 @@ from scipy.special import ive
 
 import attnflow as af
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.experiments import Results, judge
 from attnflow.experiments.low_temperature import field, limit, phases
 from attnflow.experiments.low_temperature._nodes import asymmetric, refined_nodes, uniform
 from attnflow.reductions import limit_space
+from judging import computed, holds
 from witness import velocity
 
 REFERENCE = {"V": np.diag([1.0, 2.0]), "B": np.diag([3.0, 1.0])}
@@ -249,19 +249,6 @@ def test_few_keys_are_told():
 
 
 # The experiments -----------------------------------------------------------------------------------------------------
-
-
-def computed(module, chosen):
-    """Results of some cells, computed here; claims about others cannot be judged."""
-    data = [({**cell, "seed": 0}, module.compute({**cell, "seed": 0})) for cell in chosen]
-    return Results([cell for cell, _ in data], lambda cell: next(d for c, d in data if c == cell), scale="quick")
-
-
-def holds(module, results, *ids):
-    claims = {claim.id: claim for claim in module.EXPERIMENT.claims}
-    for name in ids or claims:
-        verdict = judge(claims[name], results, "quick")
-        assert verdict["status"] == "holds", (name, verdict["measured"], verdict["note"])
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,16 @@ from scipy.special import ive
 
 import attnflow as af
 from attnflow.errors import AttnflowWarning, InputError, SolveError
-from attnflow.experiments import Results, judge
 from attnflow.experiments.unified import _mean_field_circle as circle
 from attnflow.experiments.unified import _mean_field_claims as claims
+from attnflow.experiments.unified import _mean_field_witness as witness
 from attnflow.experiments.unified import mean_field as experiment
 from attnflow.flows import Outcome
 from attnflow.reductions.mean_field import _scheme
 from attnflow.reductions.mean_field._chart import Circle, Line
 from attnflow.reductions.mean_field._field import Field, State, cells_of_attention, score_table
 from attnflow.reductions.mean_field._reconstruction import at_faces, in_peaks, quadrature_weights
+from judging import computed, holds
 
 CIRCLE, ON_LINE = Circle(), Line()
 
@@ -137,17 +138,13 @@ JUDGED = ("growth-sa", "growth-fourth", "fourier", "merger", "quantile-w1", "qua
 
 @pytest.fixture(scope="module")
 def results():
-    chosen = [{**cell, "seed": 0} for cell in experiment.cells("quick") if cell["part"] in RUN]
-    chosen = [cell for cell in chosen if cell.get("clock", "SA") == "SA" and cell["cells"] == 256]
-    data = [experiment.compute(cell) for cell in chosen]
-    return Results(chosen, lambda cell: data[chosen.index(cell)], scale="quick")
+    chosen = [cell for cell in experiment.cells("quick") if cell["part"] in RUN]
+    return computed(experiment, [c for c in chosen if c.get("clock", "SA") == "SA" and c["cells"] == 256])
 
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_claims(results, name):
-    (claim,) = [c for c in claims.CLAIMS if c.id == f"mean-field-{name}"]
-    verdict = judge(claim, results, "quick")
-    assert verdict["status"] == "holds", (name, verdict["measured"], verdict["stderr"], verdict["note"])
+    holds(experiment, results, f"mean-field-{name}")
 
 
 @pytest.mark.parametrize("beta", claims.BETAS)
@@ -264,7 +261,7 @@ def test_a_map_that_iterates():
             f = np.sqrt(f / (kernel @ f))
         return (f[:, None] * kernel * f[None, :] * np.sin(angle[None, :] - angle[:, None])).sum(axis=1)
 
-    start = circle.witness.quantiles(circle.level, n)
+    start = witness.quantiles(circle.level, n)
     angle = solve_ivp(field, (0, t1), start, rtol=1e-9, atol=1e-10).y[:, -1]
     assert np.mean(np.cos(angle)) == pytest.approx(law.mean(np.cos)[-1], abs=3e-5)
     assert np.mean(np.sin(angle)) == pytest.approx(law.mean(np.sin)[-1], abs=3e-5)

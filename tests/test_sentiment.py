@@ -10,7 +10,7 @@ from scipy.optimize import check_grad
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.experiments import Results, judge
+from attnflow.experiments import Results
 from attnflow.experiments.hardmax import sentiment as experiment
 from attnflow.experiments.hardmax._planted_reviews import BLAME, PRAISE, planted_reviews
 from attnflow.language import Reviews
@@ -18,6 +18,7 @@ from attnflow.language.sentiment import STOP, Vocabulary, train, train_ids, voca
 from attnflow.language.sentiment._teller import Teller
 from attnflow.language.sentiment.layers import Parameters, logits, states
 from attnflow.language.sentiment.leaders import Led, counts, histogram, leads, once
+from judging import computed, holds, verdicts
 from reviews import use_imdb, use_vader
 
 # Compiled once for each choice: op by op would take longer.
@@ -297,22 +298,12 @@ def test_names_keep_clear_of_each_other():
 # The experiment ------------------------------------------------------------------------------------------------------
 
 
-def computed(*chosen):
-    data = [({**cell, "seed": 0}, experiment.compute({**cell, "seed": 0})) for cell in chosen]
-    return Results([cell for cell, _ in data], lambda cell: next(d for c, d in data if c == cell), scale="quick")
-
-
-def verdicts(results, *ids):
-    claims = {claim.id: claim for claim in experiment.EXPERIMENT.claims}
-    return {name: judge(claims[name], results, "quick") for name in ids}
-
-
 def test_made_up_reviews(monkeypatch, tmp_path):
     """Without data sets the experiment has one cell, its claims hold, the others are skipped with the remedy."""
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path))
     assert experiment.cells("quick") == experiment.cells("full") == [{"data": "planted", "d": 2}]
-    results = computed(*experiment.cells("quick"))
-    found = verdicts(results, *(claim.id for claim in experiment.EXPERIMENT.claims if not claim.scales))
+    results = computed(experiment)
+    found = verdicts(experiment, results, *(c.id for c in experiment.EXPERIMENT.claims if not c.scales))
     for name, verdict in found.items():
         assert verdict["status"] == ("holds" if "planted" in name else "skipped"), (name, verdict)
     assert "attnflow data imdb fetches it" in found["sentiment-short-d2"]["note"]
@@ -327,9 +318,8 @@ def test_softmax_stands_for_hardmax_on_short_texts(monkeypatch, tmp_path_factory
     """Row 8."""
     use_vader(monkeypatch, tmp_path_factory)
     assert {"data": "vader", "d": 2} in experiment.cells("quick")
-    results = computed({"data": "vader", "d": 2, "epochs": 3})
-    verdict = verdicts(results, "sentiment-surrogate-vader")["sentiment-surrogate-vader"]
-    assert verdict["status"] == "holds", verdict
+    results = computed(experiment, [{"data": "vader", "d": 2, "epochs": 3}])
+    holds(experiment, results, "sentiment-surrogate-vader")
     accuracy = float(results.select(data="vader")["test_accuracy_hardmax"][-1])
     assert accuracy > 0.5 + 4 * (0.25 / 3170) ** 0.5, "better than chance"
 
@@ -338,11 +328,9 @@ def test_softmax_stands_for_hardmax_on_short_texts(monkeypatch, tmp_path_factory
 def test_the_short_run(monkeypatch):
     """Row 9."""
     use_imdb(monkeypatch)
-    results = computed(*(cell for cell in experiment.cells("quick") if cell["data"] == "imdb-short"))
-    for name, verdict in verdicts(
-        results, "sentiment-surrogate-imdb-short", "sentiment-short-d2", "sentiment-short-d8", "sentiment-short-words"
-    ).items():
-        assert verdict["status"] == "holds", (name, verdict)
+    results = computed(experiment, [cell for cell in experiment.cells("quick") if cell["data"] == "imdb-short"])
+    names = ("surrogate-imdb-short", "short-d2", "short-d8", "short-words")
+    holds(experiment, results, *(f"sentiment-{name}" for name in names))
 
 
 def test_a_claim_about_unknown_data_is_an_error_and_not_a_skip():

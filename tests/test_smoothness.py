@@ -11,10 +11,10 @@ from scipy.special import expi, shichi
 import attnflow as af
 from attnflow import smoothness
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.experiments import Results, judge
 from attnflow.experiments.unified import _smoothness_witness as witness
 from attnflow.experiments.unified import smoothness as experiment
 from attnflow.measures import conditional_wasserstein, synchronous, wasserstein
+from judging import computed, holds
 
 RNG = np.random.default_rng(0)
 X, H, G = RNG.normal(size=(3, 7, 3))
@@ -417,9 +417,5 @@ PARTS = {  # what a test can afford; `attnflow reproduce unified-smoothness` jud
 @pytest.mark.parametrize("part", PARTS)
 def test_claims_hold(part):
     """Row P21, and that queries alone do not bound."""
-    cells = [{**cell, "seed": 0} for cell in experiment.cells("quick") if cell["part"] == part]
-    results = Results(cells, experiment.compute, scale="quick")
-    for name in PARTS[part]:
-        (claim,) = [c for c in experiment.EXPERIMENT.claims if c.id == f"smoothness-{name}"]
-        verdict = judge(claim, results, "quick")
-        assert verdict["status"] == "holds", (name, verdict["measured"], verdict["note"])
+    results = computed(experiment, [cell for cell in experiment.cells("quick") if cell["part"] == part])
+    holds(experiment, results, *(f"smoothness-{name}" for name in PARTS[part]))

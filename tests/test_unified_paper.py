@@ -1,4 +1,4 @@
-"""Tokens against Gaussian laws, arXiv:2501.18322 and theory/04: rows P2, P9 (a score of rank one), P15, P16.
+"""Tokens against Gaussian laws, arXiv:2501.18322; theory/04, rows P2, P9 (a score of rank one), P15, P16.
 
 The claims of the experiments are judged by `attnflow reproduce`. Tokens move here by a few steps of Runge and Kutta's
 method in NumPy, so that one evaluation of each map is all there is to compile.

@@ -146,7 +146,8 @@ def _walk(package: str):
     root = importlib.import_module(package)
     yield root
     for info in pkgutil.walk_packages(root.__path__, f"{package}."):
-        yield importlib.import_module(info.name)
+        if not info.name.rpartition(".")[2].startswith("_"):  # helpers, which have no entries
+            yield importlib.import_module(info.name)
 
 
 def _named(objects, kind: Kind) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell
-from . import _mean_field_witness as witness
 from ._mean_field_claims import MERGER, MODES
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ def order(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
+    from . import _mean_field_witness as witness
+
     beta, t1, n = cell["beta"], cell["t1"], cell["cells"]
     law = af.mean_field(af.SelfAttention(beta=beta), smooth, ts=np.linspace(0, t1, SAVED), cells=n)
     averages = witness.cell_averages(witness.by_fourier(smooth, beta, t1), n)
@@ -163,6 +164,8 @@ def quantile_tokens(cell: Cell) -> "xarray.Dataset":
     import xarray
 
     import attnflow as af
+
+    from . import _mean_field_witness as witness
 
     beta, t1 = cell["beta"], cell["t1"]
     law = af.mean_field(af.SelfAttention(beta=beta), smooth, ts=np.linspace(0, t1, SAVED), cells=cell["cells"])

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell
-from . import _mean_field_witness as witness
 from ._mean_field_claims import SIGMOID, SOFTMAX
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def sigmoid(cell: Cell) -> "xarray.Dataset":
     from scipy.stats import norm
 
     import attnflow as af
+
+    from . import _mean_field_witness as witness
 
     nodes = np.linspace(-8, 8, 513)
     masses = norm.pdf(nodes) / norm.pdf(nodes).sum()  # the trapezoid rule, exact to round-off for smooth functions

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from ..._numbers import whole
 from ...errors import InputError
 from ._teller import Teller
 from .layers import PADDING, Parameters, initial, logits
@@ -95,8 +96,7 @@ def train_ids(
     if vocabulary < most:
         raise InputError(f"vocabulary = {vocabulary}, but the ids reach {most - 1}; give at least {most}.")
     for name, value, least in (("d", d, 1), ("epochs", epochs, 0), ("look_every", look_every, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} = {value!r}; give a whole number from {least}.")
+        whole(name, value, least)
 
     start, shuffles = jax.random.split(jax.random.key(seed))
     parameters = initial(vocabulary, d, key=start, dtype=jnp.dtype(dtype))
@@ -192,10 +192,7 @@ def _settings(given: dict[str, Any]) -> Settings:
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join(Settings._fields)}.")
     chosen = Settings(**given)
-    for name in ("layers", "batch"):
-        value = getattr(chosen, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"{name} = {value!r}; give a whole number from 1.")
+    chosen = chosen._replace(**{name: whole(name, getattr(chosen, name)) for name in ("layers", "batch")})
     for name in ("temperature", "learning_rate", "clip"):
         value = getattr(chosen, name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._numbers import whole
 from ...errors import InputError
 from .layers import PADDING
 
@@ -53,8 +54,7 @@ class Vocabulary(NamedTuple):
 
     def ids(self, texts: Iterable[str], length: int) -> np.ndarray:
         """The first `length` known words of each text as numbers `(texts, length)`; unknown words are left out."""
-        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
-            raise InputError(f"length = {length!r}; give a whole number from 1.")
+        length = whole("length", length)
         number = {word: i for i, word in enumerate(self.words) if i != PADDING}
         rows = [[number[word] for word in words(text) if word in number][:length] for text in _texts(texts)]
         table = np.full((len(rows), length), PADDING, np.int32)
