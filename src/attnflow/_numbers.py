@@ -1,4 +1,4 @@
-"""Single numbers as users give them: counts, and finite real ones; anything else is refused in a sentence."""
+"""Single numbers as users give them: counts, real ones and finite ones; anything else is refused in a sentence."""
 
 import operator
 from typing import Any
@@ -20,6 +20,16 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
     if most is not None and count > most:
         raise InputError(f"{name} = {count} is too large; take at most {most}.")
     return count
+
+
+def real(name: str, value: Any) -> float:
+    """A real number, finite or not; text that reads like one is none."""
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {value!r} is not a number.") from None
 
 
 def number(name: str, value: Any, least: float | int | None = None) -> float:

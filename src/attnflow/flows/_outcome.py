@@ -1,6 +1,10 @@
 """How an integration can end. Outcomes are data: each is a sentence to the user, and raising is an option."""
 
 import enum
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array
 
 
 class Outcome(enum.Enum):
@@ -19,3 +23,15 @@ class Outcome(enum.Enum):
     def code(self) -> int:
         """A number for it, so that it can be computed inside a compiled program."""
         return list(Outcome).index(self)
+
+
+def ending(result: Any, finite: Array) -> Array:
+    """The code of the outcome of a solve by diffrax, whose states are all `finite` or not."""
+    from diffrax import RESULTS as ended
+
+    code = jnp.asarray(Outcome.FAILED.code)
+    code = jnp.where(result == ended.dt_min_reached, Outcome.STALLED.code, code)
+    code = jnp.where(result == ended.nonlinear_divergence, Outcome.NOT_CONVERGED.code, code)
+    code = jnp.where(result == ended.max_steps_reached, Outcome.MAX_STEPS.code, code)
+    code = jnp.where((result == ended.successful) & ~finite, Outcome.NOT_FINITE.code, code)
+    return jnp.where((result == ended.successful) & finite, Outcome.SUCCESSFUL.code, code)

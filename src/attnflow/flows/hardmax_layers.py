@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..models import HardmaxLayers
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
+from ._asked import times
 from ._compiled import timed_call
 from ._outcome import Outcome
 from ._provenance import provenance
@@ -208,10 +209,8 @@ def _layers(t0: Any, t1: Any, ts: Any, save: int | None, max_steps: int) -> tupl
     """The first layer, those to keep, and the last, as whole numbers."""
     if not is_concrete(t0, t1, ts):
         raise InputError("the number of layers is being traced, and the program is compiled for it; give a number.")
-    from .simulate import _times
-
-    start, end, times = _times(t0, t1, ts, save)
-    kept = np.arange(start, end + 1) if ts is None and save is None else np.asarray(times)
+    start, end, wanted = times(t0, t1, ts, save)
+    kept = np.arange(start, end + 1) if ts is None and save is None else np.asarray(wanted)
     asked = np.array([start, *kept, end])
     between = asked != np.round(asked)
     if between.any():

@@ -1,23 +1,22 @@
 """The one verb: integrate a model from given tokens."""
 
 import functools
-import math
 from typing import Any, NamedTuple
 
 import diffrax
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, HardmaxLayers, field, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
+from ._asked import TOLERANCES, at_layers, step_options, times
 from ._compiled import everywhere, on_one_device, timed_call, traced
 from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel
-from ._outcome import Outcome
+from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._solvers import get_scheme
@@ -25,9 +24,6 @@ from ._step_sizes import step_sizes
 from ._warm import started, warm_started
 from .hardmax_layers import through_layers
 from .run import Run
-
-# Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
-TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7)}
 
 
 class _Plan(NamedTuple):
@@ -93,14 +89,14 @@ def simulate(
     w = None if w is None else w.astype(x0.dtype)
     scheme = get_scheme(solver)
     every = ts is None and save is None
-    start, end, ts = _times(t0, t1, ts, save)
+    start, end, ts = times(t0, t1, ts, save)
     if str(x0.dtype) not in TOLERANCES:
         raise InputError(f"tokens have dtype {x0.dtype}; integrate in float32 or float64.")
     if max_steps < 1:
         raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
-    options = _options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
+    options = step_options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
     if solver == "layers":
-        end, ts = _at_layers(start, end, ts, every, dt)
+        end, ts = at_layers(start, end, ts, every, dt)
     if solver == "ifrk4":
         check_step(model, x0.shape[1], dt)
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
@@ -193,79 +189,7 @@ def _solve(
         "accepted": stats["num_accepted_steps"],
         "rejected": stats["num_rejected_steps"],
     }
-    return xs, _outcome(solution.result, reached.all()), counts
-
-
-def _outcome(result: Any, finite: Array) -> Array:
-    ended = diffrax.RESULTS
-    code = jnp.asarray(Outcome.FAILED.code)
-    code = jnp.where(result == ended.dt_min_reached, Outcome.STALLED.code, code)
-    code = jnp.where(result == ended.nonlinear_divergence, Outcome.NOT_CONVERGED.code, code)
-    code = jnp.where(result == ended.max_steps_reached, Outcome.MAX_STEPS.code, code)
-    code = jnp.where((result == ended.successful) & ~finite, Outcome.NOT_FINITE.code, code)
-    return jnp.where((result == ended.successful) & finite, Outcome.SUCCESSFUL.code, code)
-
-
-def _times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
-    """Initial time, final time and times to keep, checked."""
-    if ts is not None and save is not None:
-        raise InputError("give the times to keep as ts, or their number as save, not both.")
-    if ts is None and t1 is None:
-        raise InputError("the final time is missing; give t1, or the times to keep as ts.")
-    if save is not None and save < 1:
-        raise InputError(f"save = {save} keeps nothing; keep at least one time.")
-    if not is_concrete(t0, t1, ts):
-        t1 = jnp.asarray(ts)[-1] if t1 is None else t1
-        return t0, t1, _equispaced(t0, t1, save, jnp) if ts is None else ts
-    if ts is not None:
-        ts = np.asarray(ts, np.float64)
-        if ts.ndim != 1 or ts.size == 0 or not np.isfinite(ts).all() or (np.diff(ts) <= 0).any():
-            raise InputError("ts must be a list of finite, increasing times.")
-        t1 = float(ts[-1]) if t1 is None else t1
-    if not (math.isfinite(t0) and math.isfinite(t1)) or t1 <= t0:
-        raise InputError(f"the flow runs from t0 = {t0:g} to t1 = {t1:g}; take finite times with t1 > t0.")
-    ts = _equispaced(t0, t1, save, np) if ts is None else ts
-    if ts[0] < t0 or ts[-1] > t1:
-        raise InputError(f"ts spans [{ts[0]:g}, {ts[-1]:g}], which leaves [t0, t1] = [{t0:g}, {t1:g}].")
-    return float(t0), float(t1), ts
-
-
-def _at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any]:
-    """The last layer's time, and the times of those to keep: of `every` one, or `ts`. Nothing is between two layers."""
-    if not is_concrete(t0, t1, ts, dt):
-        return t1, ts
-    last = round((t1 - t0) / dt)
-    asked = np.append(t0 + dt * np.arange(last + 1) if every else ts, t1)
-    layers = np.round((asked - t0) / dt)
-    off = np.abs(t0 + dt * layers - asked) > 1e-6 * dt
-    if off.any():
-        raise InputError(f"t = {asked[off][0]:g} lies between two layers of dt = {dt:g}; take multiples of dt.")
-    return float(t0 + dt * last), t0 + dt * layers[:-1]
-
-
-def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
-    return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
-
-
-def _options(
-    adaptive: bool, solver: str, dt: Any, rtol: Any, atol: Any, max_steps: int, span: Any, dtype: str
-) -> dict[str, Any]:
-    """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
-    if adaptive:
-        if dt is not None:
-            raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, ifrk4, euler, layers.")
-        rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES[dtype], strict=True))
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            if is_concrete(value) and not 0 < value < 1:
-                raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-        return {"rtol": rtol, "atol": atol}
-    if rtol is not None or atol is not None:
-        raise InputError(f"solver {solver!r} has a fixed step; drop rtol and atol, or take tsit5 or dopri8.")
-    if dt is None or (is_concrete(dt) and not (math.isfinite(dt) and dt > 0)):
-        raise InputError(f"solver {solver!r} needs a positive step; got dt = {dt}, give for example dt=0.1.")
-    if is_concrete(dt, span) and span / dt > max_steps:
-        raise InputError(f"{span / dt:.0f} steps of dt = {dt:g} exceed max_steps = {max_steps}; raise max_steps.")
-    return {"dt": dt}
+    return xs, ending(solution.result, reached.all()), counts
 
 
 def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:

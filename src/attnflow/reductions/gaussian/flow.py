@@ -15,10 +15,11 @@ from ..._numbers import number, whole
 from ...attention._attention import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome, Run
+from ...flows._asked import TOLERANCES, step_options, times
 from ...flows._compiled import timed_call
+from ...flows._outcome import ending as solved
 from ...flows._provenance import provenance
 from ...flows._step_sizes import UntilRoundOff
-from ...flows.simulate import TOLERANCES, _options, _outcome, _times
 from ...models import GaussianModel, at_time, jump_times
 from ...spaces import Numbers, is_concrete
 from ._ending import BLOW_UP, LARGEST_MEAN, ending
@@ -87,10 +88,10 @@ def flow(
             number(name, value)
     if ts is not None and is_concrete(ts):
         finite_array("ts", ts)
-    start, end, ts = _times(t0, t1, ts, save)
+    start, end, ts = times(t0, t1, ts, save)
     if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling:
         raise InputError(f"the covariance has a trace beyond the ceiling = {ceiling:g}; raise the ceiling.")
-    tolerances = _options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
+    tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
     model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
     values = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
     numbers = {name: jnp.asarray(value, L.dtype) for name, value in values.items()}
@@ -197,7 +198,7 @@ def _one(
         stalled=jnp.asarray(solution.result == diffrax.RESULTS.dt_min_reached),
     )
     unbounded = stopped | (end.outcome == BLOW_UP)
-    code = jnp.where(unbounded, Outcome.UNBOUNDED.code, _outcome(solution.result, reached.all()))
+    code = jnp.where(unbounded, Outcome.UNBOUNDED.code, solved(solution.result, reached.all()))
     spread = jax.vmap(lambda t, L: score_spread(at_time(model.attention, t), L))
     return {
         "xs": xs[:, None, :],

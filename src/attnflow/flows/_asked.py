@@ -1,0 +1,87 @@
+"""What is asked of a solver: times, tolerances and steps, checked; what cannot be done is refused in a sentence."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._numbers import real
+from ..errors import InputError
+from ..spaces import is_concrete
+
+# Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
+TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7)}
+
+
+def times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
+    """Initial time, final time and times to keep, checked."""
+    if ts is not None and save is not None:
+        raise InputError("give the times to keep as ts, or their number as save, not both.")
+    if ts is None and t1 is None:
+        raise InputError("the final time is missing; give t1, or the times to keep as ts.")
+    if save is not None and real("save", save) < 1:
+        raise InputError(f"save = {save} keeps nothing; keep at least one time.")
+    if not is_concrete(t0, t1, ts):
+        t1 = jnp.asarray(ts)[-1] if t1 is None else t1
+        return t0, t1, _equispaced(t0, t1, save, jnp) if ts is None else ts
+    t0 = real("t0", t0)
+    t1 = t1 if t1 is None else real("t1", t1)
+    if ts is not None:
+        ts = _numbers(ts)
+        if ts.ndim != 1 or ts.size == 0 or not np.isfinite(ts).all() or (np.diff(ts) <= 0).any():
+            raise InputError("ts must be a list of finite, increasing times.")
+        t1 = float(ts[-1]) if t1 is None else t1
+    if not (math.isfinite(t0) and math.isfinite(t1)) or t1 <= t0:
+        raise InputError(f"the flow runs from t0 = {t0:g} to t1 = {t1:g}; take finite times with t1 > t0.")
+    ts = _equispaced(t0, t1, save, np) if ts is None else ts
+    if ts[0] < t0 or ts[-1] > t1:
+        raise InputError(f"ts spans [{ts[0]:g}, {ts[-1]:g}], which leaves [t0, t1] = [{t0:g}, {t1:g}].")
+    return float(t0), float(t1), ts
+
+
+def _numbers(ts: Any) -> np.ndarray:
+    """Times as an array of numbers; what is none, as nothing."""
+    try:
+        given = np.asarray(ts)
+    except ValueError:  # lists of different lengths
+        return np.empty(0)
+    return given.astype(np.float64) if given.dtype.kind in "iuf" else np.empty(0)
+
+
+def at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any]:
+    """The last layer's time, and the times of those to keep: of `every` one, or `ts`. Nothing is between two layers."""
+    if not is_concrete(t0, t1, ts, dt):
+        return t1, ts
+    last = round((t1 - t0) / dt)
+    asked = np.append(t0 + dt * np.arange(last + 1) if every else ts, t1)
+    layers = np.round((asked - t0) / dt)
+    off = np.abs(t0 + dt * layers - asked) > 1e-6 * dt
+    if off.any():
+        raise InputError(f"t = {asked[off][0]:g} lies between two layers of dt = {dt:g}; take multiples of dt.")
+    return float(t0 + dt * last), t0 + dt * layers[:-1]
+
+
+def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
+    return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
+
+
+def step_options(
+    adaptive: bool, solver: str, dt: Any, rtol: Any, atol: Any, max_steps: int, span: Any, dtype: str
+) -> dict[str, Any]:
+    """The tolerances of an adaptive solver, or the step of a fixed one, checked."""
+    if adaptive:
+        if dt is not None:
+            raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, ifrk4, euler, layers.")
+        rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES[dtype], strict=True))
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if is_concrete(value) and not 0 < real(name, value) < 1:
+                raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
+        return {"rtol": rtol, "atol": atol}
+    if rtol is not None or atol is not None:
+        raise InputError(f"solver {solver!r} has a fixed step; drop rtol and atol, or take tsit5 or dopri8.")
+    if dt is None or (is_concrete(dt) and not 0 < real("dt", dt) < math.inf):
+        raise InputError(f"solver {solver!r} needs a positive step; got dt = {dt}, give for example dt=0.1.")
+    if is_concrete(dt, span) and span / dt > max_steps:
+        raise InputError(f"{span / dt:.0f} steps of dt = {dt:g} exceed max_steps = {max_steps}; raise max_steps.")
+    return {"dt": dt}
