@@ -16,3 +16,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def key() -> jax.Array:
     return jax.random.key(0)
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command line in this process: `(exit code, standard output, standard error)`."""
+    from attnflow.cli import main
+
+    def run(*args):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in args])
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run

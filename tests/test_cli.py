@@ -15,22 +15,7 @@ import pytest
 
 import attnflow as af
 import toy
-from attnflow.cli import main
 from attnflow.experiments._folder import RunFolder
-
-
-@pytest.fixture
-def call(capsys):
-    """Run a command line in this process: `(exit code, standard output, standard error)`."""
-
-    def run(*args):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in args])
-        captured = capsys.readouterr()
-        return left.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

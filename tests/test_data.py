@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import attnflow as af
-from attnflow.cli import main
 from attnflow.errors import FileError, InputError
 from attnflow.language import DATA, MissingData, Reviews, load_imdb, load_vader_snippets
 from attnflow.language.datasets import fetch, install, member
@@ -28,18 +27,6 @@ def cache(tmp_path, monkeypatch):
     """An empty cache of our own."""
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-@pytest.fixture
-def call(capsys):
-    def run(*args):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([str(a) for a in args])
-        captured = capsys.readouterr()
-        return left.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def packed(files, links=()):

@@ -179,9 +179,10 @@ CLAIMS = [
         id="mean-field-order",
         statement="The order of the scheme on the two finest grids, L¹ distance to a Fourier method, β = 4, t = 2",
         kind="at_least",
-        expected=2.8,
+        expected=3.0,
+        tolerance=0.2,
         measure=order,
-        note="third order in theory",
+        note="the order of the steps in time; on grids so coarse it is not quite reached",
         **derived(SCHEME),
     ),
     Claim(
