@@ -22,7 +22,7 @@ demo: $(INSTALLED)  ## a quick set of experiments with pictures, and where its r
 	exit $$code
 
 test: lint  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)  ## ruff and pyright
 	$(BIN)/python -m ruff check src tests benchmarks docs

@@ -1,16 +1,33 @@
 """A strict environment: 64 bits, no silent broadcasting or promotion, our own warnings are errors."""
 
+import gc
+import pathlib
+
 import jax
 import pytest
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+# Compiled programs are kept, and looked at again by every collection of garbage: a twentieth of all time.
+gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Not in pyproject.toml: the class would be imported there before jaxtyping's hook stands.
     config.addinivalue_line("filterwarnings", "error::attnflow.errors.AttnflowWarning")
+
+
+# Files that take longest, first: two processes share the files, and the last ones should be short.
+LONGEST = (
+    "explore_server explore_page spectral sinkhorn experiments pair_sums simulate ensemble cores cli gpu_kernels "
+    "sentiment normalization unified_paper gaussian interpolation properties hardmax mean_field smoothness"
+).split()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(pathlib.Path(item.fspath).stem, len(rank)))
 
 
 @pytest.fixture

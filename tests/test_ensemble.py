@@ -50,10 +50,11 @@ def test_bits_do_not_depend_on_the_chunk(engine: str, key: jax.Array) -> None:
 
 def test_many_models_equal_one_by_one(key: jax.Array) -> None:
     models = [af.SelfAttention(beta=b) for b in (0.0, 2.0, 50.0)]
-    together = af.ensemble(models, sampler, realizations=4, ts=TS, reduce=af.LastState(), key=key).values
-    assert together.shape == (3, 4, N, D)
+    options = {"realizations": 5, "ts": TS, "reduce": af.LastState(), "key": key, "engine": "innermost", "dt": 0.01}
+    together = af.ensemble(models, sampler, **options).values
+    assert together.shape == (3, 5, N, D)
     for k, model in enumerate(models):
-        alone = af.ensemble(model, sampler, realizations=4, ts=TS, reduce=af.LastState(), key=key).values
+        alone = af.ensemble(model, sampler, **options).values
         np.testing.assert_allclose(together[k], alone, rtol=0, atol=1e-14)
 
 
@@ -90,16 +91,6 @@ def test_statistics_equal_numpy(key: jax.Array) -> None:
 def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:
     values = af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=1, ts=[1.0], reduce=af.Mean(first), key=key)
     assert np.isinf(values.values.stderr).all()
-
-
-def test_weights_are_used(key: jax.Array) -> None:
-    w = jnp.arange(1.0, N + 1) / (N * (N + 1) / 2)
-    model = af.SelfAttention(beta=2.0)
-    result = af.ensemble(
-        model, sampler, realizations=2, ts=[1.0], reduce=af.LastState(), key=key, weights=w, dt=0.02
-    ).values
-    run = af.simulate(model, sampler(jax.random.fold_in(key, 1)), t1=1.0, weights=w, save=1)
-    np.testing.assert_allclose(result[1], run.xs[-1], atol=1e-7)
 
 
 def test_memory_does_not_grow_with_realisations(key: jax.Array) -> None:
@@ -171,11 +162,12 @@ def test_a_model_without_numbers_and_members_that_blow_up(key: jax.Array) -> Non
     )
 
 
-def test_steps_stop_at_jumps(key: jax.Array) -> None:
-    """A jump between the steps costs no order: rk4 at dt = 0.1 against an accurate run."""
+def test_weights_are_used_and_steps_stop_at_jumps(key: jax.Array) -> None:
+    """A jump between the steps costs no order: rk4 at dt = 0.02 against an accurate run."""
+    w = jnp.arange(1.0, N + 1) / (N * (N + 1) / 2)
     model = af.SelfAttention(beta=af.Piecewise([0.537], [0.0, 8.0]))
-    result = af.ensemble(model, sampler, realizations=2, ts=[1.0], reduce=af.LastState(), key=key, dt=0.02)
-    run = af.simulate(model, sampler(jax.random.fold_in(key, 1)), t1=1.0, save=1)
+    result = af.ensemble(model, sampler, realizations=2, ts=[1.0], reduce=af.LastState(), key=key, weights=w, dt=0.02)
+    run = af.simulate(model, sampler(jax.random.fold_in(key, 1)), t1=1.0, weights=w, save=1)
     np.testing.assert_allclose(result.values[1], run.xs[-1], atol=1e-7)
 
 

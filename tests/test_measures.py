@@ -266,7 +266,7 @@ def test_the_gradient_of_the_divergence(clouds):
     def value(x):
         return sinkhorn_divergence(x, y, 0.5, a, b, tol=1e-11, max_iterations=5000).value
 
-    found = np.asarray(jax.grad(value)(jnp.asarray(x)))
+    found = np.asarray(jax.jit(jax.grad(value))(jnp.asarray(x)))
     for i, k in ((0, 0), (5, 1)):
         h = np.zeros_like(x)
         h[i, k] = 1e-5

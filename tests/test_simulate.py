@@ -426,7 +426,7 @@ def test_gradient_in_time_and_tolerance_free_quantities():
         run = af.simulate(Rate(rate), x, t0=0.0, t1=t1, save=1)
         return run.xs[0, 0, 0], run.ts
 
-    gradient = jax.value_and_grad(final, argnums=(0, 1, 2), has_aux=True)
+    gradient = jax.jit(jax.value_and_grad(final, argnums=(0, 1, 2), has_aux=True))
     (value, ts), (d_time, d_rate, d_x) = gradient(1.5, -0.7, jnp.array([[2.0]]))
     np.testing.assert_array_equal(ts, [1.5])  # save=1 keeps the end alone
     np.testing.assert_allclose(value, 2 * np.exp(-1.05), rtol=1e-8)

@@ -1,5 +1,6 @@
 r"""The unit sphere $S^{d-1} = \{x \in \mathbb R^d : |x| = 1\}$ and laws of tokens on it."""
 
+import functools
 from typing import ClassVar
 
 import jax
@@ -34,7 +35,8 @@ class Sphere(AbstractSpace):
 
     def check(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Unit tokens, normalised; a zero token has no direction and is refused."""
-        norms = np.linalg.norm(np.asarray(x), axis=-1)
+        y = np.asarray(x)
+        norms = np.linalg.norm(y, axis=-1)
         if np.any(norms == 0):
             raise InputError(f"token {int(np.argmin(norms))} is zero and has no direction on the sphere; remove it.")
         if np.any(np.abs(norms - 1) > 1e-4):
@@ -42,12 +44,17 @@ class Sphere(AbstractSpace):
             raise InputError(
                 f"token {worst} has norm {norms[worst]:.6g}, not 1; normalise the tokens, or use af.Euclidean()."
             )
-        return self.nearest(x)
+        return jnp.asarray(y / norms[..., None])
 
 
 def uniform(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the uniform law on $S^{d-1}$."""
-    return Sphere().nearest(jax.random.normal(key, _shape(n, d)))
+    return _uniform(_shape(n, d), key)
+
+
+@functools.partial(jax.jit, static_argnums=0, inline=True)  # one small program for a new shape in place of seven
+def _uniform(shape: tuple[int, int], key: PRNGKeyArray) -> Float[Array, "n d"]:
+    return Sphere().nearest(jax.random.normal(key, shape))
 
 
 def weyl(*, n: int, d: int) -> Float[Array, "n d"]:
