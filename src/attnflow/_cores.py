@@ -9,6 +9,7 @@ nothing else changes. `JAX_NUM_CPU_DEVICES=1` in the environment keeps JAX as it
 import functools
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,3 +53,29 @@ def all_devices() -> "Mesh":
     import jax
 
     return _mesh(tuple(jax.local_devices()))
+
+
+def placed_rows(rows: Any) -> Any:
+    """An array whose first axis is shared out over all devices; its length is a multiple of their number."""
+    import jax
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return jax.device_put(rows, NamedSharding(all_devices(), PartitionSpec(AXIS)))
+
+
+def map_rows(fn: Callable[[Any, Any], Any], rows: Any, shared: Any = ()) -> Any:
+    """`fn(row, shared)` of all `rows` (see `placed_rows`), one after the other on every device; inside `jax.jit`.
+
+    Arrays that `fn` uses go into `shared`: each device has them whole.
+    """
+    import jax
+    from jax.sharding import PartitionSpec
+
+    def mine(rows: Any, shared: Any) -> Any:
+        return jax.lax.map(lambda row: fn(row, shared), rows)
+
+    mesh = all_devices()
+    if mesh.size == 1:
+        return mine(rows, shared)
+    share, whole = PartitionSpec(AXIS), PartitionSpec()
+    return jax.shard_map(mine, mesh=mesh, in_specs=(share, whole), out_specs=share, check_vma=False)(rows, shared)

@@ -84,6 +84,7 @@ class Entry:
     - `monotone`: `"increasing"` or `"decreasing"` if its declared energy is so along the flow on the sphere.
     - `closed_form`: `"module:function"` in `attnflow.reductions` that predicts it exactly from some initial state.
     - `papers`: keys for `attnflow cite`.
+    - `page`: whether `attnflow explore` can step it; a model that brings its own steps it cannot.
     """
 
     kind: Kind
@@ -96,6 +97,7 @@ class Entry:
     monotone: Literal["increasing", "decreasing"] | None = None
     closed_form: str | None = None
     papers: tuple[str, ...] = ()
+    page: bool = True
 
     def build(self, **values: Any) -> Any:
         """Make the object from checked parameter values; what is not given takes its default."""

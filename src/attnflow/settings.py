@@ -20,7 +20,15 @@ class Setting:
 
 
 KINDS: dict[str, Any] = {"model": "model", "attention": "attention", "init": "law"}  # settings that name an entry
-PAIRS = ("full", "causal", "alibi")
+# Who sees whom, by name, and how a program writes it; those with a slope take it per token.
+PAIRS = {
+    "full": "af.Full()",
+    "causal": "af.Causal()",
+    "alibi": "af.Causal(slope={slope!r})",
+    "strict": "af.Causal(strict=True)",
+    "positional": "af.Causal(strict=True, slope={slope!r}, normalized=True)",
+}
+SLOPED = ("alibi", "positional")
 # Weights by name, and how a program writes them.
 WEIGHTS = {
     "equal": "None",
@@ -31,8 +39,13 @@ WEIGHTS = {
 SETTINGS = {
     "model": Setting(str, "self-attention", "Dynamical system"),
     "attention": Setting(str, "softmax", "Attention map"),
-    "pairs": Setting(str, "full", "Who sees whom: full, causal (the past only), alibi (the past, fading by --slope)"),
-    "slope": Setting(float, None, "Slope per token of --pairs alibi"),
+    "pairs": Setting(
+        str,
+        "full",
+        "Who sees whom: full, causal (the past only), alibi (the past, fading by --slope), strict (the past without "
+        "oneself), positional (the same, fading by --slope, with positional weights that sum to one)",
+    ),
+    "slope": Setting(float, None, "Slope per token of --pairs alibi or positional"),
     "space": Setting(str, "sphere", "Where the tokens live: sphere or euclidean"),
     "Q": Setting(str, None, f"Query matrix: {CHOICES}"),
     "K": Setting(str, None, "Key matrix, likewise"),
@@ -121,10 +134,12 @@ def _refuse(name: str, chosen: list[Any]) -> None:
     """Say which of the chosen entries was thought to have the parameter."""
     from . import registry
 
+    without_map = "attention" not in [entry.kind for entry in chosen]
+    if without_map and any(name in other.params for other in registry.entries("attention").values()):
+        raise InputError(f"model {chosen[0].name!r} takes no attention map; drop --{name.replace('_', '-')}.")
     for entry in chosen:
         if any(name in other.params for other in registry.entries(entry.kind).values()):
             entry.build(**{name: None})  # refuses it, naming the parameters there are
-    raise InputError(f"model {chosen[0].name!r} takes no attention map; drop --{name.replace('_', '-')}.")
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:
@@ -141,6 +156,7 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
 
     from . import spaces
     from ._precision import precision
+    from .models import AbstractRandomModel
 
     s = dict(settings)
     if s["dtype"] not in ("float32", "float64"):
@@ -148,7 +164,7 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     precision(s["dtype"])
     chosen = {entry.kind: (entry, _own(entry, s)) for entry in _chosen(s)}
     entry, values = chosen["model"]
-    parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s)}
+    parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s), "d": s["d"]}
     if "attention" in chosen:
         attention, own = chosen["attention"]
         given = matrices(s, attention.factory)
@@ -159,12 +175,14 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         raise InputError(f"model {entry.name!r} has no pairs to choose; drop --pairs.")
     model = entry.factory(**{k: v for k, v in parts.items() if takes(entry.factory, k)}, **values)
     law, values = chosen["law"]
+    if s["seed"] < 0:
+        raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
     if takes(law.factory, "key"):  # laws without chance take none
-        if s["seed"] < 0:
-            raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
         values["key"] = jax.random.key(s["seed"])
     x0 = law.factory(n=s["n"], d=s["d"], **values)
     options = {k: s[k] for k in ("t1", "save", "solver", "dt", "rtol", "atol", "max_steps")}
+    if isinstance(model, AbstractRandomModel):
+        options["key"] = jax.random.fold_in(jax.random.key(s["seed"]), 5)
     return model, x0, {**options, "weights": _weights(s)}
 
 
@@ -195,8 +213,11 @@ def _pairs(settings: Mapping[str, Any]) -> Any:
     name, slope = settings["pairs"], settings["slope"]
     if name not in PAIRS:
         raise InputError(f"pairs {name!r} is unknown; there are: {', '.join(PAIRS)}.")
-    if slope is not None and name != "alibi":
-        raise InputError(f"--slope {slope:g} belongs to --pairs alibi, not to {name}; drop one of them.")
-    if name == "alibi" and slope is None:
-        raise InputError("--pairs alibi needs --slope, how fast the past fades; give for example --slope 0.1.")
-    return Full() if name == "full" else Causal(slope=slope)
+    if slope is not None and name not in SLOPED:
+        owners = " or ".join(SLOPED)
+        raise InputError(f"--slope {slope:g} belongs to --pairs {owners}, not to {name}; drop one of them.")
+    if name in SLOPED and slope is None:
+        raise InputError(f"--pairs {name} needs --slope, how fast the past fades; give for example --slope 0.1.")
+    if name == "full":
+        return Full()
+    return Causal(strict=name in ("strict", "positional"), slope=slope, normalized=name == "positional")

@@ -15,7 +15,8 @@ def catalogue() -> dict[str, Any]:
     """Models, attention maps, laws with their parameters; settings with their defaults; scenes; limits."""
     return {
         "entries": {
-            kind: [_entry(e) for e in registry.entries(kind).values()] for kind in ("model", "attention", "law")
+            kind: [_entry(e) for e in registry.entries(kind).values() if e.page]
+            for kind in ("model", "attention", "law")
         },
         "settings": {name: {"default": SETTINGS[name].default, "help": SETTINGS[name].help} for name in SIMULATION},
         "view": {name: {"default": c.default, "among": c.among, "help": c.help} for name, c in VIEW.items()},

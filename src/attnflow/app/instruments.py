@@ -52,7 +52,7 @@ def quick(model: AbstractModel, x: Array, w: Array | None, scale: str | None, wa
 def _quick(model: Any, x: Array, w: Array | None, wave: Array, scale: str | None) -> tuple[Array, Array, Array]:
     x = model.space.nearest(x)
     mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w
-    energy = jnp.full((), jnp.nan, x.dtype) if scale is None else model.attention.energy(x, w, scale=scale)
+    energy = jnp.full((), jnp.nan, x.dtype) if scale is None else model.energy(x, w, scale=scale)
     angle = wave * jnp.arctan2(x[:, 1], x[:, 0]) if x.shape[1] == 2 else jnp.full_like(mass, jnp.nan)
     amplitude = jnp.hypot(jnp.sum(mass * jnp.cos(angle)), jnp.sum(mass * jnp.sin(angle)))
     return energy, jnp.linalg.norm(mass @ x), amplitude

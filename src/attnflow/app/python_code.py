@@ -7,7 +7,7 @@ import attnflow
 
 from .. import registry
 from ..matrices import programs as matrix_programs
-from ..settings import WEIGHTS
+from ..settings import PAIRS, WEIGHTS
 from .state import State
 
 
@@ -60,7 +60,9 @@ def _model(s: dict[str, Any]) -> str:
     if takes(entry.factory, "space"):
         parts.append(f"space={'af.Sphere()' if s['space'] == 'sphere' else 'af.Euclidean()'}")
     if takes(entry.factory, "pairs") and s["pairs"] != "full":
-        parts.append("pairs=af.Causal()" if s["pairs"] == "causal" else f"pairs=af.Causal(slope={s['slope']!r})")
+        parts.append("pairs=" + PAIRS[s["pairs"]].format(slope=s["slope"]))
+    if takes(entry.factory, "d"):
+        parts.append(f"d={s['d']}")
     own = _arguments({k: s.get(k, p.default) for k, p in entry.params.items()})
     return f"{_name(entry)}({', '.join(filter(None, [*parts, own]))})"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from .. import registry
 from ..errors import InputError
 from ..settings import SETTINGS, complete, parameters
 from . import limits
@@ -78,6 +79,8 @@ class State:
         given = {name: value for name, value in given.items() if value is not None}
         simulation = {name: value for name, value in given.items() if name not in VIEW and name != "step"}
         settings = complete(_short(simulation))
+        if not registry.get("model", settings["model"]).page:
+            raise InputError(f"model {settings['model']!r} is not for the page; run it with attnflow simulate.")
         _check_sizes(settings)
         view = {name: _seen(name, given.get(name, c.default)) for name, c in VIEW.items()}
         axes(view["axes"], settings["d"])

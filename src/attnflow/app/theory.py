@@ -24,7 +24,7 @@ from ..spaces import Sphere
 from .state import State
 
 HIGH_DIMENSION = 32
-CLOCKS = ("SA", "USA", "shifted USA")
+CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 
 
 def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def exact(model: Any) -> bool:
 
 
 def _equiangular(name: str, n: int, beta: float, kind: Any) -> list[dict[str, Any]]:
-    scale = np.exp(min(beta, 40.0)) if kind == "USA" else 1.0  # that clock is faster by so much
+    scale = np.exp(min(beta, 40.0)) if kind in ("USA", "beta-USA") else 1.0  # that clock is faster by so much
     t = np.concatenate([np.linspace(0, 30, 301), np.geomspace(30, 1e4, 120)[1:]]) / scale
     g = np.asarray(equiangular_flow(t, n=n, beta=beta, kind=kind), float)
     return [

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Causal, Full, Inner, Transposed, pair_sums
+from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
 from ..spaces import log_weights
@@ -183,7 +183,8 @@ class Sinkhorn(AbstractAttention):
         return attention.potentials(x, w, pairs=pairs, kernel=kernel, state=state).h
 
     def _plan(self, y: Array, w: Array | None, pairs: AbstractPairs, kernel: str) -> "_Plan":
-        if self.half_steps is None and isinstance(pairs.pairs if isinstance(pairs, Transposed) else pairs, Causal):
+        given = pairs.pairs if isinstance(pairs, Transposed) else pairs
+        if self.half_steps is None and (isinstance(given, Causal) or (isinstance(given, Positional) and given.by_lag)):
             raise InputError(
                 "converged Sinkhorn attention cannot be causal: only the identity is triangular with rows and columns "
                 "summing to one; give a number of normalisations, for example half_steps=3."
@@ -341,10 +342,12 @@ def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:
     if isinstance(pairs, Causal):
         own = pairs.at is None and not pairs.normalized
         return pairs if own else Causal(strict=pairs.strict, slope=pairs.slope)
+    if isinstance(pairs, Positional):
+        return Positional(pairs.weights)
     if n != m:
         raise InputError(
             f"Sinkhorn attention does not know how {m} keys see each other from {type(pairs).__name__} pairs of "
-            f"{n} queries; give Full or Causal pairs."
+            f"{n} queries; give Full, Causal or Positional pairs."
         )
     return pairs
 

@@ -20,7 +20,10 @@ class Unnormalized(AbstractAttention):
     with `shifted=True` the exponent is $\beta(\langle Qx, Ky\rangle - 1)$, which slows time by the constant factor
     $e^{\beta}$ and nothing else. (A shift that depends on the row, as softmax uses, would change the dynamics.)
 
-    **Arguments:** as for `Softmax`, and `shifted`.
+    With `gradient=True` it is $\beta$ times as much, so that for $Q = K = V = I$ it is the gradient of
+    $x \mapsto \int e^{\beta\langle x, y\rangle} d\mu(y)$, and time runs $\beta$ times as fast (the clock beta-USA).
+
+    **Arguments:** as for `Softmax`, and `shifted` or `gradient`.
 
     ??? cite "A mathematical perspective on transformers, Geshkovski, Letrouit, Polyanskiy, Rigollet (arXiv:2312.10794)"
     """
@@ -31,18 +34,30 @@ class Unnormalized(AbstractAttention):
     Q: Any
     K: Any
     shifted: bool = eqx.field(static=True)
+    gradient: bool = eqx.field(static=True)
 
     def __init__(
-        self, beta: Any = 1.0, B: Any = None, V: Any = None, *, shifted: bool = False, Q: Any = None, K: Any = None
+        self,
+        beta: Any = 1.0,
+        B: Any = None,
+        V: Any = None,
+        *,
+        shifted: bool = False,
+        gradient: bool = False,
+        Q: Any = None,
+        K: Any = None,
     ):
+        if shifted and gradient:
+            raise InputError("shifted and gradient are two clocks for one flow; choose one of them.")
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)
         self.shifted = shifted
+        self.gradient = gradient
 
     @property
     def clock(self) -> str:
-        return "shifted USA" if self.shifted else "USA"
+        return "shifted USA" if self.shifted else "beta-USA" if self.gradient else "USA"
 
     @property
     def score(self) -> Inner:
@@ -63,11 +78,12 @@ class Unnormalized(AbstractAttention):
         )
         if self.shifted:
             log_z = log_z - self.beta.astype(log_z.dtype)
-        return jnp.exp(log_z)[:, None] * mean
+        velocity = jnp.exp(log_z)[:, None] * mean
+        return self.beta.astype(velocity.dtype) * velocity if self.gradient else velocity
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        beta = self.beta if self.shifted else 0.0
-        return log_weights(w), lambda s: jnp.exp(s - jnp.asarray(beta, s.dtype))
+        shift, factor = self.beta if self.shifted else 0.0, self.beta if self.gradient else 1.0
+        return log_weights(w), lambda s: jnp.asarray(factor, s.dtype) * jnp.exp(s - jnp.asarray(shift, s.dtype))
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
         raise InputError(
@@ -90,8 +106,10 @@ class Unnormalized(AbstractAttention):
         return exponential_energy(self.score, self.beta, x, w, scale, kernel)
 
     def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:
-        r"""The metric of the gradient flow weighs token $i$ by $w_i$; a slower clock makes it $e^\beta w_i$."""
-        return jnp.full(x.shape[:1], self.beta.astype(x.dtype) if self.shifted else 0.0, x.dtype)
+        r"""The metric of the gradient flow weighs token $i$ by $w_i$; on other clocks by $e^\beta w_i$, $w_i/\beta$."""
+        beta = self.beta.astype(x.dtype)
+        faster = jnp.log(jnp.where(beta > 0, beta, 1)) if self.gradient else 0.0  # at beta = 0 nothing moves
+        return jnp.full(x.shape[:1], beta if self.shifted else -faster, x.dtype)
 
 
 ENTRY = Entry(
@@ -102,6 +120,7 @@ ENTRY = Entry(
     params={
         "beta": Param(1.0, bounds=(0.0, 1e6), scale="log", symbol="β", help="inverse temperature"),
         "shifted": Param(False, help="use the exponent β(<x,y> - 1), which slows time by e^β"),
+        "gradient": Param(False, help="multiply by β, as the gradient of e^(β<x,y>) does: time is β times as fast"),
     },
     symmetries=frozenset({"permutation", "rotation", "splitting"}),
     monotone="increasing",

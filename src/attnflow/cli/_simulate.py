@@ -132,7 +132,7 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
     before = run.provenance["options"]
     if run.model is None or float(run.ts[0]) != before["t0"]:
         raise InputError(f"{path} does not hold its model and its first tokens; it cannot be run again.")
-    names = ("t0", "t1", "solver", "dt", "rtol", "atol", "max_steps")
+    names = ("t0", "t1", "solver", "dt", "rtol", "atol", "max_steps", "key")
     options = _set({k: before.get(k) for k in names})
     return run.model, run.xs[0], {**options, "ts": run.ts, "weights": run.weights}, None
 

@@ -7,6 +7,8 @@ from .attention import attention_matrix as attention_matrix
 from .attention import leaders as leaders
 from .boolean import BooleanStructure as BooleanStructure
 from .boolean import boolean_structure as boolean_structure
+from .centers import RenyiCenters as RenyiCenters
+from .centers import renyi_centers as renyi_centers
 from .classify import Classification as Classification
 from .classify import classify as classify
 from .clusters import Clusters as Clusters

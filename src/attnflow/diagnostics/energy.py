@@ -1,4 +1,10 @@
-r"""The energy along a run, its dissipation, and whether a model is a gradient flow at all."""
+r"""The energy along a run, its dissipation, and whether a model is a gradient flow at all.
+
+A model declares an energy by four methods: `energy_scale(scale, x)`, the scale that is asked for, or a refusal in a
+sentence; `energy(x, w, scale=)`; `energy_direction(d)`, +1 where the flow climbs it, -1 where it descends, 0 for
+neither; and `log_metric(x, w, scale=)`, $\log m_i$ of the metric in which it does. `SelfAttention` asks its attention
+map.
+"""
 
 from typing import Any
 
@@ -7,7 +13,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..attention._energy import scale_offset
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field
@@ -17,7 +22,8 @@ def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     r"""The model's declared energy at every saved time, with the run's own weights, $B$ and $\beta$.
 
     For $B = I$ on the sphere `scale` is `"Ehat"` (default, in $(0, 1]$), `"E"` or `"E_p"`; otherwise `"E_B"`. See
-    `attnflow.attention` for the formulas. A model without an energy is refused in a sentence.
+    `attnflow.attention` for the formulas. A perceptron block has `"E+U"`, `"E"` and its potential. A model without an
+    energy is refused in a sentence.
     """
     model = _model(run)
     scale = model.energy_scale(scale, run.xs[0])
@@ -27,12 +33,13 @@ def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
 def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     r"""$dE/dt$ as the theory gives it, from the velocity alone: $\pm\sum_i w_i m_i |\dot x_i|^2$.
 
-    The metric $m_i$ is $Z_i$ for softmax and 1 for the unnormalised map; the sign is + for $V = B$, - for $V = -B$.
+    The metric $m_i$ is $Z_i$ for softmax and 1 for the unnormalised map; the sign is + for $V = B$, - for $V = -B$
+    (of a perceptron block, - where it is repulsive).
     Compare with finite differences of `energy` to check the gradient-flow structure (arXiv:2312.10794, section 3).
     """
     model = _model(run)
     chosen = model.energy_scale(scale, run.xs[0])
-    sign = model.attention.energy_direction(run.xs.shape[-1])
+    sign = model.energy_direction(run.xs.shape[-1])
     if sign == 0:
         raise InputError("this model is no gradient flow (V is neither B nor -B); its energy has no dissipation law.")
     return _along(_rate, run.model, run.xs, run.weights, chosen, sign)
@@ -44,7 +51,7 @@ def is_gradient_flow(model: AbstractModel, d: int) -> bool:
         getattr(model, "energy_scale", _none)(None, jnp.zeros((1, d)))
     except InputError:
         return False
-    return model.attention.energy_direction(d) != 0  # pyright: ignore[reportAttributeAccessIssue]
+    return model.energy_direction(d) != 0  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _none(scale: str | None, x: Array) -> str:
@@ -61,14 +68,13 @@ def _model(run: Run) -> Any:
 
 
 def _energy(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str) -> Float[Array, ""]:
-    return model.attention.energy(x, w, scale=scale)
+    return model.energy(x, w, scale=scale)
 
 
 def _rate(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str, sign: int) -> Float[Array, ""]:
     speed = jnp.sum(field(model, 0.0, x, w) ** 2, axis=-1)
-    log_m = model.attention.log_metric(x, w) + scale_offset(scale, model.attention.beta.astype(x.dtype))
     mass = 1 / x.shape[0] if w is None else w
-    return sign * jnp.sum(mass * jnp.exp(log_m) * speed)
+    return sign * jnp.sum(mass * jnp.exp(model.log_metric(x, w, scale=scale)) * speed)
 
 
 @eqx.filter_jit

@@ -220,8 +220,8 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     w = jnp.asarray(_masses(run))
     slow = along(_log_speed, _padded(run.xs), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
     slow = np.asarray(slow, float)[: run.xs.shape[0]]
-    if run.clock == "USA":
-        slow = slow + float(beta)
+    if run.clock in ("USA", "beta-USA"):
+        slow = slow + float(beta) + (np.log(float(beta)) if run.clock == "beta-USA" else 0.0)
     before, after = slow[:-1], slow[1:]
     # log of the logarithmic mean of e^before and e^after
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -11,24 +11,15 @@ def each_draw(fn: Callable[[Any], Any], draws: int) -> Any:
     for its slowest member, and both branches of every condition would be computed.
     """
     import jax
-    import jax.numpy as jnp
     import numpy as np
-    from jax.sharding import NamedSharding, PartitionSpec
 
-    from .._cores import AXIS, all_devices
+    from .._cores import all_devices, map_rows, placed_rows
     from ..flows._compiled import compiler_options
 
-    mesh, share = all_devices(), PartitionSpec(AXIS)
+    cores = all_devices().size
     # Dealt like cards: costs that change slowly with r are shared evenly.
-    deal = np.arange(-(-draws // mesh.size) * mesh.size).reshape(-1, mesh.size).T.ravel()
-
-    def mine(rows: Any) -> Any:
-        return jax.lax.map(fn, rows)
-
-    split = mine
-    if mesh.size > 1:
-        split = jax.shard_map(mine, mesh=mesh, in_specs=share, out_specs=share, check_vma=False)
-    placed = jax.device_put(jnp.asarray(deal), NamedSharding(mesh, share))
-    found = jax.jit(split, compiler_options=compiler_options(unroll=False))(placed)
+    deal = np.arange(-(-draws // cores) * cores).reshape(-1, cores).T.ravel()
+    program = jax.jit(lambda rows: map_rows(lambda r, _: fn(r), rows), compiler_options=compiler_options(unroll=False))
+    found = program(placed_rows(deal))
     back = np.argsort(deal)
     return jax.tree.map(lambda a: np.asarray(a)[back][:draws], found)

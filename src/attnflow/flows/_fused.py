@@ -68,6 +68,8 @@ def fused_steps(
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
     hard = isinstance(attention, Hardmax)
     beta, tol = (jnp.ones(()), attention.tol) if hard else (LOG2E * attention.beta, jnp.zeros(()))
+    if getattr(attention, "gradient", False):
+        h = h * attention.beta.astype(h.dtype)  # beta-USA is USA on a faster clock, which is a longer step
     masses = jnp.full(n, 1 / n, x.dtype) if w is None else w.astype(x.dtype)
     everyone = _everyone(model.pairs)
     between = _positional(model.pairs, masses)

@@ -16,10 +16,10 @@ from ..attention import L2, Softmax, Unnormalized
 from ..errors import InputError
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
-from ..pairsums import resolve_kernel
+from ..pairsums import Causal, resolve_kernel
 from ..pairsums._modes import DIMENSIONS, SPECTRAL, modes_for, with_modes
 from ..pairsums._reductions import Exponential
-from ..pairsums._spectral import ERROR, refusal
+from ..pairsums._spectral import ERROR, FLOOR, refusal
 from ..spaces import Sphere, is_concrete
 
 
@@ -53,15 +53,16 @@ def choose_kernel(
 
 def _pays(model: AbstractModel, x0: Array, w: Any, span: Any, tolerance: Any) -> bool:
     """Whether spectral sums are possible, accurate enough, and faster."""
-    if x0.shape[1] not in DIMENSIONS or x0.shape[0] < break_even(x0.shape[1], 1) or _structure(model, x0):
+    n, d = x0.shape
+    if d not in DIMENSIONS or n < break_even(d, 1, causal=True) or _structure(model, x0):
         return False
-    enough = x0.shape[0] >= break_even(x0.shape[1], _count(model, x0.shape[1]))
+    enough = n >= break_even(d, _count(model, d), causal=isinstance(getattr(model, "pairs", None), Causal))
     return enough and _accuracy(model, x0, w, span, tolerance) is None
 
 
-def break_even(d: int, modes: int) -> float:
+def break_even(d: int, modes: int, causal: bool = False) -> float:
     """From how many tokens on spectral sums are faster than direct ones, as measured (docs/theory/fast-sums.md)."""
-    return 256.0 + modes if d == 2 else 100.0 * modes
+    return 256.0 + modes if d == 2 else (50.0 if causal else 100.0) * modes
 
 
 def _structure(model: Any, x0: Array) -> str | None:
@@ -100,11 +101,19 @@ def _accuracy(model: Any, x0: Array, w: Any, span: Any, tolerance: Any) -> str |
     if lightest == 0:
         return "a token of weight zero may be far from all others, where no digit of Z is left; choose another kernel"
     attention = model.attention
+    strict = isinstance(model.pairs, Causal) and model.pairs.strict
+    least = math.exp(-2 * abs(float(attention.score.zonal[0])))  # of the kernel, at the antipode
+    if strict and least < FLOOR:
+        return (
+            "a token that does not see itself may be far from all it sees, where at this beta no digit of Z is left; "
+            "choose another kernel"
+        )
     error = ERROR[d] * (1.0 if attention.V is None else float(np.linalg.norm(np.asarray(attention.V), 2)))
     if isinstance(attention, Unnormalized):
         error = error if attention.shifted else error * math.exp(min(float(attention.beta), 700))
+        error = error * float(attention.beta) if attention.gradient else error
     else:
-        error = error / lightest
+        error = error / (least if strict else lightest)
     if error * span <= tolerance:
         return None
     return (

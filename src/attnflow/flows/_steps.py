@@ -1,6 +1,7 @@
 r"""One explicit step of fixed size for a whole batch of clouds.
 
-`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`. A step takes and
+`every(fn, x)` applies a function of one cloud to all of them, whatever the layout of the batch `x`;
+`every(fn, x, keys)` one of a cloud and its key. A step takes and
 returns the raw state $x$ and its nearest point $y$ on the space, where the field is evaluated: the same arithmetic as
 in `simulate`. Both are carried, and the stages are a loop and not written out, because the compiler would otherwise
 fold the arithmetic of a token into the sums and repeat it for every pair; what a loop carries is computed once.
@@ -15,13 +16,19 @@ from jaxtyping import Array
 
 from ..models import AbstractModel
 
-Every = Callable[[Callable[[Array], Array], Array], Array]
+Every = Callable[..., Any]
 State = tuple[Array, Array]
 
 
-def euler_retract(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
-    """The authors' scheme: the unprojected force, then back to the space."""
-    y = every(lambda z: model.space.retract(z, h * model.force(t, z, w, kernel=kernel)), state[1])
+def euler_retract(
+    every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str, keys: Any = None
+) -> State:
+    """The authors' scheme: the unprojected force, then back to the space. `keys`, one per cloud, for random models."""
+
+    def step(z: Array, key: Any = None) -> Array:
+        return model.space.retract(z, h * model.force(t, z, w, key=key, kernel=kernel))
+
+    y = every(step, state[1]) if keys is None else every(step, state[1], keys)
     return y, y
 
 
@@ -52,4 +59,9 @@ def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Ar
     return model.space.project(x, model.force(t, x, w, kernel=kernel))
 
 
-STEPS: dict[str, Callable[..., State]] = {"rk4": rk4, "euler": euler, "euler-retract": euler_retract}
+STEPS: dict[str, Callable[..., State]] = {
+    "rk4": rk4,
+    "euler": euler,
+    "euler-retract": euler_retract,
+    "layers": euler_retract,
+}

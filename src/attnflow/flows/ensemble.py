@@ -19,11 +19,13 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from .._cores import AXIS, all_devices
 from ..errors import InputError
-from ..models import AbstractModel, jump_times
+from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
+from ._asked import at_layers
 from ._compiled import Timed, everywhere, on_one_device, timed_call, traced
 from ._fused import fused_steps, why_not
+from ._random import natural_step, typed
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
@@ -72,7 +74,7 @@ def ensemble(
     t0: float = 0.0,
     weights: Numbers | None = None,
     solver: str = "rk4",
-    dt: float = 0.1,
+    dt: float | None = None,
     dtype: Any = None,
     engine: str = "auto",
     chunk: int | None = None,
@@ -83,10 +85,12 @@ def ensemble(
 
     - `model`: one model, or a list of models that differ in numbers only (all betas of a figure): then results get a
       leading axis. All models see the same draws.
-    - `sampler(key) -> (n, d)`: realisation `r` starts from `sampler(jax.random.fold_in(key, r))`.
+    - `sampler(key) -> (n, d)`: realisation `r` starts from `sampler(k)` with `k = jax.random.fold_in(key, r)`. A random
+      model takes two keys from it, `start, weights = jax.random.split(k)`.
     - `ts`: increasing times at which `reduce` observes; `reduce` is a statistic (`Mean`, `Histogram`, `Quantiles`,
       `LastState`) or a dictionary of them.
-    - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` between observations.
+    - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` (default 0.1) between
+      observations; or `layers` of weight `dt`, at whole numbers of which `ts` are. Random models bring their own `dt`.
     - `dtype`: of the tokens; default the sampler's.
     - `engine`: `innermost` or `batched` layout of the realisations, or `fused`, whole trajectories in one kernel of a
       GPU (float32; interpreted, and slow, elsewhere); `auto` chooses. `chunk`: realisations computed together; no
@@ -96,10 +100,14 @@ def ensemble(
     in which realisations enter a statistic, follow from `key` alone.
     """
     models = [model] if isinstance(model, AbstractModel) else list(model)
+    if (given := typed(key)) is None:
+        raise InputError("an ensemble draws its starts at random; give a key, for example key=jax.random.key(0).")
+    key = given if any(isinstance(m, AbstractRandomModel) for m in models) else key  # two keys come of each, as arrays
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else dict(reduce)
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
     w = check_weights(weights, n)
+    dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)
     engine = _engine(engine, models[0], n, d, x0.dtype)
     kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
@@ -176,7 +184,8 @@ def _portion(
             model = eqx.combine(item[1], models.static)
 
             def one_chunk(rows: Array) -> dict[str, Any]:
-                return _observe(plan, model, jax.vmap(_draw(plan, model, arrays, key))(rows), arrays, statistics)
+                x, keys = jax.vmap(_draw(plan, model, arrays, key))(rows)
+                return _observe(plan, model, x, keys, arrays, statistics)
 
             observed = jax.lax.map(one_chunk, rows.reshape(-1, plan.chunk))
             return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), observed)
@@ -192,16 +201,31 @@ def _portion(
     return split(inputs, rows)
 
 
-def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], Array]:
-    return lambda r: model.space.nearest(plan.sampler(jax.random.fold_in(key, r)).astype(arrays["like"].dtype))
+def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], tuple[Array, Any]]:
+    """Where a realisation starts, and the key of its layers if the model is random."""
+
+    def draw(r: Array) -> tuple[Array, Any]:
+        start, weights = _keys(model, key, r)
+        return model.space.nearest(plan.sampler(start).astype(arrays["like"].dtype)), weights
+
+    return draw
+
+
+def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | None]:
+    """The key of the start of realisation `r`, and that of its layers."""
+    own = jax.random.fold_in(key, r)
+    if not isinstance(model, AbstractRandomModel):
+        return own, None
+    start, weights = jax.random.split(own)
+    return start, weights
 
 
 def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
     """The shape of what one realisation gives is all that is ever asked of this."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
-    x = _draw(plan, model, arrays, key)(jnp.asarray(0))[None]
+    x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
     alone = plan._replace(engine="batched", kernel="dense")
-    return jax.tree.map(lambda a: a[0], _observe(alone, model, x, arrays, statistics))
+    return jax.tree.map(lambda a: a[0], _observe(alone, model, x, keys, arrays, statistics))
 
 
 def _add(
@@ -224,15 +248,20 @@ def _finish(statistics: dict[str, AbstractStatistic], states: Any) -> dict[str, 
 
 
 def _observe(
-    plan: _Plan, model: Any, x: Float[Array, "c n d"], arrays: dict[str, Any], statistics: dict[str, AbstractStatistic]
+    plan: _Plan,
+    model: Any,
+    x: Float[Array, "c n d"],
+    keys: Any,
+    arrays: dict[str, Any],
+    statistics: dict[str, AbstractStatistic],
 ) -> dict[str, Float[Array, "c T ..."]]:
     """Integrate one chunk and observe it; realisations first again in the result."""
     innermost = plan.engine == "innermost"
     last = -1 if innermost else 0
     w = arrays["w"]
 
-    def every(fn: Callable[..., Any], x: Array) -> Any:
-        return trailing_vmap(fn, (x,), (True,)) if innermost else jax.vmap(fn)(x)
+    def every(fn: Callable[..., Any], *each: Any) -> Any:
+        return trailing_vmap(fn, each, (True,) * len(each)) if innermost else jax.vmap(fn)(*each)
 
     def between(state: State, item: tuple[Array, Array, Array]) -> tuple[State, dict[str, Array]]:
         t0, t1, steps = item
@@ -240,7 +269,8 @@ def _observe(
 
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
-            return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel)
+            drawn = {} if keys is None else {"keys": keys}
+            return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
         if plan.engine == "fused":
             state = fused_steps(model, state, h, steps, w, plan.solver)
@@ -282,7 +312,7 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
         raise InputError(f"realizations = {realizations}; take at least one.")
     if not models:
         raise InputError("the list of models is empty.")
-    x0 = check_tokens(sampler(jax.random.fold_in(key, 0)), models[0].space)
+    x0 = check_tokens(sampler(_keys(models[0], key, 0)[0]), models[0].space)
     return x0 if dtype is None else x0.astype(dtype)
 
 
@@ -300,7 +330,16 @@ def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
         raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
     if not dt > 0:
         raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
-    return times
+    return at_layers(t0, times[-1], times, False, dt)[1] if solver == "layers" else times
+
+
+def _step(models: list[AbstractModel], solver: str, dt: float | None, key: Any, t0: float) -> float:
+    steps = {natural_step(model, solver, dt, key, t0) for model in models}
+    if len(steps) > 1:
+        told = ", ".join(f"{step:g}" for step in sorted(steps))
+        raise InputError(f"the layers of these models take different times ({told}); run them one by one.")
+    (step,) = steps
+    return 0.1 if step is None else step
 
 
 def _jumps(models: list[AbstractModel], t0: float, t1: float) -> np.ndarray:
@@ -325,6 +364,8 @@ def _engine(engine: str, model: AbstractModel, n: int, d: int, dtype: Any) -> st
         return engine
     if jax.default_backend() == "gpu" and reason is None:
         return "fused"
+    if isinstance(model, AbstractRandomModel):  # numbers are drawn realisation by realisation, and that takes the time
+        return "batched"
     small = 16 * n * n * jnp.dtype(dtype).itemsize <= INNERMOST_BYTES
     return "innermost" if d <= INNERMOST_DIMENSION and small else "batched"
 

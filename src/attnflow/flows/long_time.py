@@ -166,8 +166,10 @@ def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[
         if is_concrete(value) and not 0 < value < 1:
             raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
     softmax = isinstance(attention, Softmax)
-    # USA is shifted USA with a faster clock.
+    # USA and beta-USA are shifted USA with a faster clock.
     offset = 0.0 if softmax or attention.shifted else beta
+    if not softmax and attention.gradient:
+        offset = offset + jnp.log(jnp.maximum(beta, jnp.finfo(beta.dtype).tiny))
     values = {"beta": beta, "offset": offset, "merge_distance": merge_distance, "rtol": rtol, "atol": atol}
     return {"normalised": jnp.asarray(softmax), **{k: jnp.asarray(v, jnp.float64) for k, v in values.items()}}
 

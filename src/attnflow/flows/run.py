@@ -70,6 +70,8 @@ class Run:
         kept = {k: before[k] for k in ("solver", "dt", "rtol", "atol", "max_steps") if before.get(k) is not None}
         if "solver" in options:  # another solver brings its own step or tolerances
             kept = {"max_steps": kept["max_steps"]}
+        if before.get("key") is not None and "key" not in options:  # layers go on where they were
+            kept["key"] = before["key"]
         # Time goes on from the clock of the last state kept, in full precision.
         arguments = {"t0": float(self.ts[-1]), "t1": t1, "weights": self.weights, **kept, **options}
         if "leader_layer" in self.info:  # who leads and who is absorbed is part of the state

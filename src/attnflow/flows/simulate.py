@@ -10,7 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
 from ..errors import InputError, SolveError
-from ..models import AbstractModel, HardmaxLayers, field, jump_times
+from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._asked import TOLERANCES, at_layers, step_options, times
 from ._compiled import everywhere, on_one_device, timed_call, traced
@@ -19,6 +19,7 @@ from ._kernels import choose_kernel
 from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
+from ._random import natural_step, typed, written
 from ._solvers import get_scheme
 from ._step_sizes import step_sizes
 from ._warm import started, warm_started
@@ -51,7 +52,7 @@ def simulate(
     save: int | None = None,
     kernel: str = "auto",
     mesh: jax.sharding.Mesh | None = None,
-    key: PRNGKeyArray | None = None,
+    key: PRNGKeyArray | str | None = None,
     throw: bool = True,
     progress: bool = False,
 ) -> Run:
@@ -67,10 +68,10 @@ def simulate(
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
       float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`); `ifrk4`, which solves the linear part of a model in
       $\mathbb R^d$ exactly (fixed steps `dt` that end at the times kept); `layers`, residual layers of weight `dt`
-      (and the layers of `HardmaxLayers`, which take no `dt`).
+      (and the layers of `HardmaxLayers` and of random models, which take no `dt`).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
-      tokens over. `key`: for random models.
+      tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
     - `throw=False` returns an unfinished run, with `run.result` saying why, instead of raising; rows of `run.xs` past
       the last time reached are NaN.
     - `progress`: a bar on standard error.
@@ -94,6 +95,8 @@ def simulate(
         raise InputError(f"tokens have dtype {x0.dtype}; integrate in float32 or float64.")
     if max_steps < 1:
         raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
+    key = typed(key)
+    dt = natural_step(model, solver, dt, key, start)
     options = step_options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))
     if solver == "layers":
         end, ts = at_layers(start, end, ts, every, dt)
@@ -125,10 +128,17 @@ def simulate(
         code=code,
         stats=stats,
         model=model,
-        clock="layers" if solver == "layers" else model.clock,
+        clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
         info={} if frame is None else {"log_scale": (("time",), frame.rate * (numbers["ts"] - frame.start))},
         provenance=provenance(
-            t0=start, t1=end, solver=solver, max_steps=max_steps, kernel=plan.kernel, dtype=str(x0.dtype), **options
+            t0=start,
+            t1=end,
+            solver=solver,
+            max_steps=max_steps,
+            kernel=plan.kernel,
+            dtype=str(x0.dtype),
+            key=written(key),
+            **options,
         ),
     )
     if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:

@@ -2,6 +2,8 @@
 
 from ._model import AbstractModel as AbstractModel
 from ._model import field as field
+from ._random import AbstractRandomModel as AbstractRandomModel
+from .causal import causal_model as causal_model
 from .flow import Flow as Flow
 from .frames import MovingFrame as MovingFrame
 from .frames import Rescaled as Rescaled
@@ -9,7 +11,12 @@ from .gaussian import GaussianModel as GaussianModel
 from .hardmax_examples import hardmax_cloud as hardmax_cloud
 from .hardmax_examples import hardmax_matrix as hardmax_matrix
 from .hardmax_layers import HardmaxLayers as HardmaxLayers
+from .homogenized import AveragedAttention as AveragedAttention
+from .homogenized import HomogenizedSDE as HomogenizedSDE
 from .normalization import NormalizedAttention as NormalizedAttention
+from .perceptron import Perceptron as Perceptron
+from .perceptron_block import PerceptronBlock as PerceptronBlock
+from .random_layers import RandomLayers as RandomLayers
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time

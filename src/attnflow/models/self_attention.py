@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..attention import L2, AbstractAttention, Hardmax, Softmax
+from ..attention._energy import scale_offset
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
 from ..registry import Entry
@@ -91,6 +92,25 @@ class SelfAttention(AbstractModel):
         if depends_on_time(self.attention):
             raise InputError("this model has no energy: its parameters change with time.")
         return choose(scale, x, on_sphere=isinstance(self.space, Sphere))
+
+    # The declared energy is that of the attention map, which has these methods wherever it has `energy_scale`.
+
+    def energy_direction(self, d: int) -> int:
+        """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""
+        attention: Any = self.attention
+        return attention.energy_direction(d)
+
+    def energy(
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
+    ) -> Float[Array, ""]:
+        """The interaction energy of one cloud on one of the scales."""
+        attention: Any = self.attention
+        return attention.energy(x, w, scale=scale, kernel=kernel)
+
+    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str) -> Float[Array, " n"]:
+        r"""$\log m_i$: the metric in which the flow climbs the energy, on that scale, weighs token $i$ by $w_im_i$."""
+        attention: Any = self.attention
+        return attention.log_metric(x, w) + scale_offset(scale, attention.beta.astype(x.dtype))
 
 
 def _nobody_is_blind(pairs: AbstractPairs) -> bool:

@@ -7,6 +7,8 @@ from ._pairs import AbstractPairs as AbstractPairs
 from ._pairs import Causal as Causal
 from ._pairs import Full as Full
 from ._pairs import Transposed as Transposed
+from ._pairs import weight_matrix as weight_matrix
+from ._positional import Positional as Positional
 from ._reductions import AbstractReduction as AbstractReduction
 from ._reductions import Hardmax as Hardmax
 from ._reductions import Pointwise as Pointwise

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,8 @@ from ._blocked import blocked_sums
 from ._dense import broadcast_sums, dense_sums
 from ._direct import direct_sums
 from ._modes import is_spectral, modes_of, with_modes
-from ._pairs import AbstractPairs, Full
+from ._pairs import AbstractPairs, Causal, Full
+from ._prefix import seen_weight
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
 from ._scores import AbstractScore, Projected
 from ._sharded import sharded_sums
@@ -72,7 +74,8 @@ def pair_sums(
     - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
       `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
       `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
-      proportional to the tokens and with an absolute error (docs/theory/fast-sums.md).
+      proportional to the tokens and with an absolute error, for all pairs and for causal ones
+      (docs/theory/fast-sums.md).
 
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
     """
@@ -94,7 +97,10 @@ def pair_sums(
 
     num, log_z = sums(reduction, selection, values)
     if pairs.normalized:
-        _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
+        if is_spectral(chosen):
+            log_mass = _positional_mass(pairs, log_w, m, num.dtype)
+        else:
+            _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num, log_z
 
@@ -134,6 +140,16 @@ def pair_weights(
         _, log_mass = weights(Pointwise(jnp.ones_like), None)
         num, _ = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return num
+
+
+def _positional_mass(pairs: AbstractPairs, log_w: Array | None, m: int, dtype: Any) -> Float[Array, "*n"]:
+    """Log of the outside weight of each query, where it is known without looking at pairs."""
+    log_w = jnp.full(m, -jnp.log(m), dtype) if log_w is None else log_w.astype(dtype)
+    if not isinstance(pairs, Causal):
+        return jax.nn.logsumexp(log_w)
+    top = finite(jax.lax.stop_gradient(jnp.max(log_w, keepdims=True)))
+    seen = seen_weight(jnp.exp(log_w - top), pairs.slope if pairs.outside else None, pairs.strict)
+    return jnp.where(seen > 0, jnp.log(jnp.where(seen > 0, seen, 1)) + top, -jnp.inf)
 
 
 def _log(m: int, like: Array) -> Array:

@@ -11,12 +11,14 @@ are divided by their sum.
 """
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from .._numbers import whole
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 
@@ -36,6 +38,29 @@ class AbstractPairs(eqx.Module):
     def T(self) -> "AbstractPairs":
         """The same pairs with queries and keys exchanged."""
         return Transposed(self)
+
+
+def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
+    r"""The positional weights $w_{jk}$ of `n` tokens of equal weight: row $j$ is what query $j$ gives to its keys.
+
+    They are $e^{b_{jk} + \ell_{jk}}$, inside and outside alike; rows sum to one if the pairs are `normalized` (a row
+    that sees nobody stays zero).
+    """
+    if not isinstance(pairs, AbstractPairs):
+        raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+    n = whole("n", n)
+    i = jnp.arange(n)
+    log_weights = [a for a in (pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)) if a is not None]
+    log_w = sum(log_weights[1:], start=log_weights[0]) if log_weights else jnp.zeros((n, n))
+    if not pairs.normalized:
+        return jnp.exp(log_w)
+    top = jnp.max(log_w, axis=1, keepdims=True)  # of a steep slope all weights may be too small to be written
+    weights = jnp.exp(log_w - jnp.where(top == -jnp.inf, 0, top))
+    return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
+
+
+def _real(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)
 
 
 class Full(AbstractPairs):
@@ -92,11 +117,13 @@ class Causal(AbstractPairs):
     def __init__(
         self,
         strict: bool = False,
-        slope: ArrayLike | None = None,
+        slope: Any = None,
         normalized: bool = False,
         at: Numbers | None = None,
         outside: bool | None = None,
     ):
+        if slope is not None and is_concrete(slope) and not _real(np.asarray(slope).dtype):
+            raise InputError(f"slope = {slope!r} is not a number; give the ALiBi slope per token.")
         self.strict = strict
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
         self.normalized = normalized

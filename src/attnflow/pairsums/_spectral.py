@@ -5,15 +5,14 @@ $$ S(x; q) = \sum_j q_j\, e^{\beta(\langle x, y_j\rangle - 1)} $$
 is found from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
 the same kind, $\nabla_x S(x; q) = \beta\, S(x; q \otimes y)$ and so on, which is how they are taken: to the last digit
 as accurate as the sum, equal to those of the dense engine in every direction, and smooth at the poles.
+Causal pairs, with a slope or without, are summed in one walk along the tokens (`_prefix`).
 
-**The error is absolute**, about `ERROR` times the total weight. A query's $Z$ is trusted down to `FLOOR` times it. A
-token that is its own key has $Z \ge w_i$; a query far from all keys may have less, and is refused: in a sentence where
-values are known, as NaN inside a transformation. The same holds for tokens that are not unit vectors, and for a
-temperature that the number of modes does not cover.
+The error is absolute (`_series`). A token that is its own key has $Z \ge w_i$; a query far from all keys may have less,
+and is refused.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,34 +21,20 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..spaces import Sphere, is_concrete
-from ._circle import Circle
-from ._harmonics import Harmonics
-from ._modes import DIMENSIONS, modes_for
-from ._pairs import AbstractPairs, Full
+from ..spaces import Sphere
+from ._modes import DIMENSIONS
+from ._pairs import AbstractPairs, Causal, Full
+from ._prefix import TILE as CAUSAL_TILE
+from ._prefix import prefix_sums
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums
 from ._scores import AbstractScore
+from ._series import ERROR as ERROR
+from ._series import FLOOR as FLOOR
+from ._series import Series, trusted
 from ._tiles import cut
 
-# Largest error of a sum at a query far from a unit charge, by dimension of the tokens.
-ERROR = {2: 2e-15, 3: 1e-14}
-# Below this part of the total weight fewer than seven digits of Z are left.
-FLOOR = 1e-8
-# How large the last term of the series may be: counts for a truncation of 1e-12 pass.
-LAST_TERM = 1e-11
 # Tokens in a tile: their trigonometric functions stay in the second-level cache.
 TILE = {2: 2048, 3: 512}
-
-
-class Series(NamedTuple):
-    """Which expansion, by dimension, with how many modes."""
-
-    d: int
-    modes: int
-
-    @property
-    def expansion(self) -> Circle | Harmonics:
-        return Circle(self.modes) if self.d == 2 else Harmonics(self.modes)
 
 
 def refusal(score: AbstractScore, d: int, dtype: Any, pairs: Any, reduction: Any, selection: Any) -> str | None:
@@ -58,8 +43,10 @@ def refusal(score: AbstractScore, d: int, dtype: Any, pairs: Any, reduction: Any
         return f"they are for the circle and the sphere in three dimensions, and the tokens have {d}"
     if score.zonal is None:
         return f"{type(score).__name__} with matrices depends on more than <x, y> (a multiple of I belongs into beta)"
-    if not isinstance(pairs, Full) or pairs.skip is not None:
-        return "some pairs are left out or weighted by position, and they need all"
+    if isinstance(pairs, Causal) and pairs.at is not None:
+        return "the queries stand at positions of their own, and causal ones are taken in order"
+    if not isinstance(pairs, Causal) and (not isinstance(pairs, Full) or pairs.skip is not None):
+        return "some pairs are left out or weighted by position, and they need all, or causal ones"
     if not isinstance(reduction, Exponential) or selection is not None:
         return "they are for exponentials of the score, reduce='softmax' or 'exp'"
     if jnp.dtype(dtype) != jnp.float64:
@@ -84,56 +71,39 @@ def spectral_sums(
     why = refusal(score, x.shape[1], x.dtype, pairs, reduction, selection)
     if why is not None:
         raise InputError(f"no spectral sums here: {why}; choose another kernel.")
+    causal = isinstance(pairs, Causal)
+    if causal and x.shape[0] != y.shape[0]:
+        raise InputError(
+            f"no spectral sums here: causal ones are of tokens among themselves, and there are {x.shape[0]} queries "
+            f"and {y.shape[0]} keys; choose another kernel."
+        )
     beta, offset = (jnp.asarray(number, x.dtype) for number in score.zonal or (0, 0))
-    series = Series(x.shape[1], modes)
+    slope = pairs.slope.astype(x.dtype) if causal and pairs.slope is not None else jnp.zeros((), x.dtype)
+    series = Series(x.shape[1], modes, causal, causal and pairs.strict)
     log_w = jnp.zeros(y.shape[0], x.dtype) if log_w is None else log_w.astype(x.dtype)
     heaviest = jax.lax.stop_gradient(jnp.max(log_w))
     top = jnp.where(heaviest == -jnp.inf, 0, heaviest)
     w = jnp.exp(log_w - top)
     charges = jnp.concatenate([w[:, None] * values, w[:, None]], axis=1)
-    sums = _kernel_sums(series, x, y, charges, beta)
-    mass = _trusted(series, x, y, w, beta, sums[:, -1])
+    sums = _kernel_sums(series, x, y, charges, beta, slope)
+    mass = trusted(series, x, y, log_w, w, beta, slope, sums[:, -1])
     shift = jnp.where(beta >= 0, 0, -2 * beta)  # the series is that of e^{beta <x, y> - |beta|}
     return reduction.finish(jnp.broadcast_to(top + offset + shift, mass.shape), (sums[:, :-1], mass))
 
 
-def _trusted(series: Series, x: Array, y: Array, w: Array, beta: Array, mass: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The masses, if they are what they are taken for; otherwise a sentence or, inside a transformation, NaN."""
-    x, y, w, beta, found = jax.lax.stop_gradient((x, y, w, beta, mass))
-    total = jnp.sum(w)
-    length = jnp.abs(jnp.sum(x * x, axis=1) - 1)
-    key_length = jnp.max(jnp.where(w > 0, jnp.abs(jnp.sum(y * y, axis=1) - 1), 0))
-    last = _last_term(series, beta)
-    unit, covered = jnp.maximum(length, key_length) < 1e-6, last <= LAST_TERM
-    near = (found >= FLOOR * total) | (total == 0)
-    if is_concrete(x, y, w, beta, found):
-        if not bool(unit.all()):
-            raise InputError("spectral sums are for unit tokens, |x| = 1; choose another kernel.")
-        if not bool(covered):
-            raise InputError(
-                f"{series.modes} modes do not resolve beta = {float(beta):g}; "
-                f"give kernel='spectral:{modes_for(float(beta), series.d)}'."
-            )
-        if not bool(near.all()):
-            i = int(np.argmin(np.asarray(found)))
-            raise InputError(
-                f"query {i} is too far from all keys for spectral sums: they err by {ERROR[series.d]:g} of all weight, "
-                f"and its Z is below {FLOOR:g} of it; choose another kernel."
-            )
-    return jnp.where(unit & covered & near, mass, jnp.nan)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _last_term(series: Series, beta: Float[Array, ""]) -> Float[Array, ""]:
-    return series.expansion.coefficients(beta)[1]
-
-
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _kernel_sums(
-    series: Series, x: Float[Array, "n d"], y: Float[Array, "m d"], q: Float[Array, "m p"], beta: Float[Array, ""]
+    series: Series,
+    x: Float[Array, "n d"],
+    y: Float[Array, "m d"],
+    q: Float[Array, "m p"],
+    beta: Float[Array, ""],
+    slope: Float[Array, ""],
 ) -> Float[Array, "n p"]:
     r"""$S(x; q)$ for every query and column of charges."""
-    return _plain_sums(series, TILE[series.d], _first_order(x), _first_order(y), q, _first_order(beta))
+    x, y, beta, slope = map(_first_order, (x, y, beta, slope))
+    tile = (CAUSAL_TILE if series.causal else TILE)[series.d]
+    return _plain_sums(series, tile, x, y, q, beta, slope)
 
 
 @jax.custom_jvp
@@ -152,8 +122,8 @@ def _second_order(primals: Any, tangents: Any) -> Any:
 
 
 def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array, Array]:
-    x, y, q, beta = primals
-    dx, dy, dq, dbeta = (None if isinstance(t, SymbolicZero) else t for t in tangents)
+    x, y, q, beta, slope = primals
+    dx, dy, dq, dbeta, dslope = (None if isinstance(t, SymbolicZero) else t for t in tangents)
     m, (d, p) = y.shape[0], (y.shape[1], q.shape[1])
 
     def first_moment(a: Array) -> Array:
@@ -162,7 +132,7 @@ def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array
 
     def sums(charges: list[Array]) -> list[Array]:
         widths = np.cumsum([c.shape[1] for c in charges])[:-1]
-        return jnp.split(_kernel_sums(series, x, y, jnp.concatenate(charges, axis=1), beta), widths, axis=1)
+        return jnp.split(_kernel_sums(series, x, y, jnp.concatenate(charges, axis=1), beta, slope), widths, axis=1)
 
     # S(x; dq) + beta x . S(x; q ⊗ dy) + (beta dx + dbeta x) . S(x; q ⊗ y) - sign dbeta S(x; q)
     # Charges that are tangents are summed apart: reverse mode knows the others before it knows them.
@@ -179,6 +149,9 @@ def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array
         change = change + jnp.sum(direction[:, None, :] * pull[0].reshape(-1, p, d), axis=-1)
     if dbeta is not None:
         change = change - jnp.where(beta >= 0, dbeta, -dbeta) * value
+    if dslope is not None:  # - sum_j (i - j) ...
+        place = jnp.arange(m, dtype=q.dtype)[:, None]
+        change = change + dslope * (sums([place * q])[0] - place * value) if series.causal else change
     return value, change
 
 
@@ -186,9 +159,13 @@ _kernel_sums.defjvp(_kernel_sums_jvp, symbolic_zeros=True)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))  # called by itself, too, it is one program
-def _plain_sums(series: Series, tile: int, x: Array, y: Array, q: Array, beta: Array) -> Float[Array, "n p"]:
+def _plain_sums(
+    series: Series, tile: int, x: Array, y: Array, q: Array, beta: Array, slope: Array
+) -> Float[Array, "n p"]:
     expansion = series.expansion
     x, y = Sphere().nearest(x), Sphere().nearest(y)
+    if series.causal:
+        return prefix_sums(expansion, tile, series.strict, x, y, q, beta, slope)
     coefficients, _ = expansion.coefficients(beta)
 
     def one_tile(part: tuple[Array, Array]) -> Array:

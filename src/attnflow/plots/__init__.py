@@ -1,7 +1,7 @@
 """Pictures of runs, in one `style`: `tokens` and `animate`; `energy`, `order_parameter`, `clusters` against time;
 `inner_products`, `attention`, `leaders` at one time; `staircase` and `merges` over long times; `polytope` and
-`hyperplanes` of rescaled tokens; `hardmax_layers` and `half_space` of leaders; `review`, the words of
-one; `overview`, a run on one page; `save`.
+`hyperplanes` of rescaled tokens; `hardmax_layers` and `half_space` of leaders; `retrieval_profile`, lost in the middle;
+`review`, the words of one; `overview`, a run on one page; `save`.
 
 Every function returns a `matplotlib.figure.Figure` made without pyplot: nothing global is touched, figures vanish with
 their last reference, and many processes may draw at once. A notebook shows the returned figure by itself.
@@ -19,14 +19,17 @@ from ._inner_products import inner_products
 from ._leaders import half_space, hardmax_layers
 from ._overview import overview
 from ._polytope import hyperplanes, polytope
+from ._retrieval import retrieval_profile
 from ._review import review
 from ._save import save
 from ._staircase import merges, staircase
-from ._style import PALETTE, new_figure, style
+from ._style import HEAT, PALETTE, TIME, new_figure, style
 from ._tokens import tokens
 
 __all__ = [
+    "HEAT",
     "PALETTE",
+    "TIME",
     "animate",
     "attention",
     "clusters",
@@ -41,6 +44,7 @@ __all__ = [
     "order_parameter",
     "overview",
     "polytope",
+    "retrieval_profile",
     "review",
     "save",
     "staircase",

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..pairsums import Causal
+from ..pairsums import Causal, Positional
 from ._data import Frames, index, read
 from ._style import FAINT, HEAT, PALETTE, new_figure, style
 
@@ -27,7 +27,7 @@ def attention(
     frames = read(run)
     at = index(at, frames)
     matrix = np.asarray(attention_matrix(run, at=at, head=head), float)
-    by_cluster = not isinstance(run.model.pairs, Causal) if by_cluster is None else by_cluster
+    by_cluster = not isinstance(run.model.pairs, Causal | Positional) if by_cluster is None else by_cluster
     found = clusters(run, at=at) if by_cluster else None
     order = np.arange(frames.n) if found is None else np.argsort(found.labels, kind="stable")
     with style():

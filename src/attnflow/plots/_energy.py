@@ -10,7 +10,7 @@ from ._curves import along_time, ceiling
 from ._data import times
 from ._style import PALETTE, new_figure, style
 
-SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": "E_S"}
+SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": "E_S", "E+U": "(E + U)"}
 
 
 def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure:

@@ -1,11 +1,18 @@
 """Exact low-dimensional equations that the particle systems reduce to, and closed forms of the theory."""
 
+from . import causal as causal
 from . import gaussian as gaussian
+from . import homogenized as homogenized
+from . import localization as localization
 from ._spectral_projector import DominantEigenspace as DominantEigenspace
 from ._spectral_projector import dominant_eigenspace as dominant_eigenspace
 from .antipodal import antipodal_pair_rate as antipodal_pair_rate
 from .cap_collapse import collapse_bound as collapse_bound
 from .cap_collapse import collapse_time as collapse_time
+from .centers import cap_measure as cap_measure
+from .centers import expected_strong_centers as expected_strong_centers
+from .centers import parking_count as parking_count
+from .centers import strong_center_speed as strong_center_speed
 from .equiangular import equiangular_flow as equiangular_flow
 from .equiangular import equiangular_rate as equiangular_rate
 from .equiangular import phase_time as phase_time

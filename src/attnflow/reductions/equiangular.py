@@ -25,8 +25,8 @@ def equiangular_rate(g: ArrayLike, *, n: ArrayLike, beta: ArrayLike, kind: Clock
     g = jnp.asarray(g, jnp.result_type(float))
     n, beta = jnp.asarray(n, g.dtype), jnp.asarray(beta, g.dtype)
     polynomial = 2 * (1 - g) * ((n - 1) * g + 1)
-    if kind == "USA":
-        return polynomial / n * jnp.exp(beta * g)
+    if kind in ("USA", "beta-USA"):
+        return polynomial / n * jnp.exp(beta * g) * (beta if kind == "beta-USA" else 1)
     e = jnp.exp(beta * (g - 1))
     return polynomial * e / (1 + (n - 1) * e if kind == "SA" else n)
 

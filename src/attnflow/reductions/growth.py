@@ -24,7 +24,8 @@ from .uniform_measure import log_eigenvalue, numbers
 def growth_rate(k: Numbers, *, beta: Numbers, d: int = 2, kind: Clock = "SA") -> Float[Array, "..."]:
     r"""The rate $\lambda$ of degree `k`; `k` and `beta` are broadcast together. Negative never: all patterns grow.
 
-    For `kind="USA"` it is of the order $e^\beta$; the shifted clock has no such factor.
+    For `kind="USA"` it is of the order $e^\beta$; the shifted clock has no such factor, and `"beta-USA"` has $\beta$
+    more: $k(k+d-2)$ times the kernel's eigenvalue, on the circle $k^2 I_k(\beta)$.
     """
     check_clock(kind)
     beta, k = numbers(d, beta), np.asarray(k, float)
@@ -42,7 +43,8 @@ def fastest_mode(beta: Numbers, *, d: int = 2) -> Int[Array, "..."]:
 
 
 def _rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarray:
-    log_scale = {"SA": -log_eigenvalue(0, d, beta), "USA": beta, "shifted USA": np.zeros_like(beta)}[kind]
+    log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(kind, beta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rates = k * (k + d - 2) / beta * np.exp(log_eigenvalue(k, d, beta) + log_scale)
-    return np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone
+    rates = np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone
+    return beta * rates if kind == "beta-USA" else rates

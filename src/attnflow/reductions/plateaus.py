@@ -63,7 +63,8 @@ def merge_time(
     beta, u, p, q = (jnp.asarray(a, jnp.result_type(float)) for a in (beta, u0, *masses))
     rate = p / q + q / p if kind == "SA" else p + q
     slope = beta * jnp.sin(u) ** 2
-    exponent = 2 * beta * jnp.sin(u / 2) ** 2 - (beta if kind == "USA" else 0.0)
+    exponent = 2 * beta * jnp.sin(u / 2) ** 2 - (beta if kind in ("USA", "beta-USA") else 0.0)
+    exponent = exponent - jnp.log(beta) if kind == "beta-USA" else exponent
     value = exponent - jnp.log(slope * rate)
     if order == 2:
         value = value + jnp.log1p(2 * jnp.cos(u) / slope)

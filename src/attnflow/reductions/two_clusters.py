@@ -41,7 +41,7 @@ def two_cluster_flow(
     r"""The angle $u$ at the times `ts` (the first is the initial time), from $u_0 \in (0, \pi)$.
 
     - `p`: the mass of one cluster, in [0, 1]; the other has $1 - p$. The equation does not see which is which.
-    - `kind`: the clock. Times of the three do not compare; shifted USA is slower than USA by $e^\beta$.
+    - `kind`: the clock. Times do not compare: shifted USA is slower than USA by $e^\beta$, beta-USA faster by $\beta$.
     """
     _check(p, beta, kind, u0=u0)
     ts = jnp.asarray(ts, jnp.result_type(float))
@@ -76,7 +76,8 @@ def _speed(sin2: Array, p: Array, beta: Array, normalised: Array) -> Array:
 
 def _clock(beta: Array, kind: Clock) -> tuple[Array, Array]:
     """Whether the map is normalised, and how much faster its clock is than that of SA or shifted USA."""
-    return jnp.asarray(kind == "SA"), jnp.exp(beta) if kind == "USA" else jnp.ones_like(beta)
+    faster = jnp.ones_like(beta) if kind in ("SA", "shifted USA") else jnp.exp(beta)
+    return jnp.asarray(kind == "SA"), beta * faster if kind == "beta-USA" else faster
 
 
 def _log_tan(u: Array) -> Array:

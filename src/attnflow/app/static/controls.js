@@ -36,7 +36,7 @@ export class Controls {
     if (!model.takes.includes("pairs")) next.pairs = "full";
     const map = this.entry("attention", next.attention);
     for (const name of ["Q", "K", "V"]) if (!model.takes.includes("attention") || !map.takes.includes(name)) next[name] = null;
-    if (next.pairs === "alibi") next.slope ??= 0.1; else next.slope = null;
+    if (["alibi", "positional"].includes(next.pairs)) next.slope ??= 0.1; else next.slope = null;
     const own = new Set(this.chosen(next).flatMap((e) => Object.keys(e.params)));
     for (const kind of Object.values(this.catalogue.entries)) for (const e of kind) for (const name of Object.keys(e.params)) if (!own.has(name)) delete next[name];
     if (next.init === "orthonormal" && next.n > next.d) next.d = next.n;
@@ -57,7 +57,7 @@ export class Controls {
       model.takes.includes("attention") && this.select("attention", "attention", names("attention")),
       ...chosen.filter((e) => !this.catalogue.entries.law.includes(e)).flatMap((e) => this.params(e)),
       model.takes.includes("pairs") && this.select("pairs", "pairs", this.catalogue.pairs.map((p) => [p, p === "alibi" ? "ALiBi" : p])),
-      state.pairs === "alibi" && this.slider("slope", "slope", state.slope ?? 0.1, { low: 0.001, high: 10, log: true, help: "how fast the past fades" }),
+      ["alibi", "positional"].includes(state.pairs) && this.slider("slope", "slope", state.slope ?? 0.1, { low: 0.001, high: 10, log: true, help: "how fast the past fades" }),
     ]));
     const law = this.entry("law", state.init);
     groups.push(this.group("Tokens", [

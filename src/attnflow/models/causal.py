@@ -1,0 +1,53 @@
+r"""Causal attention with the weights of the theory of prompts: tokens that see the past, fading with distance."""
+
+from typing import Any
+
+import numpy as np
+
+from .._numbers import whole
+from ..attention import Softmax, Unnormalized
+from ..attention._attention import non_negative
+from ..errors import InputError
+from ..pairsums import Causal
+from ..spaces import is_concrete
+from .self_attention import SelfAttention
+
+
+def causal_model(
+    n: Any,
+    beta: Any = 1.0,
+    slope: Any = 1.0,
+    normalize: str = "positional",
+    strict: bool = True,
+) -> SelfAttention:
+    r"""Causal self-attention on the sphere for prompts of `n` tokens. With $w_{jk} \propto e^{-(\lambda/n)(j-k)}$,
+
+    $$ \text{positional:}\quad \dot x_j = \beta\, P_{x_j} \sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle}\, x_k,
+       \quad \sum_{k<j} w_{jk} = 1; \qquad
+       \text{softmax:}\quad \dot x_j = P_{x_j}\,
+       \frac{\sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle} x_k}
+            {\sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle}} . $$
+
+    The first is unnormalised attention in the time of its gradient (the clock beta-USA); the factor $\beta$ is absent
+    in the second. A token that sees nobody, as the first one with `strict`, stays where it is.
+
+    **Arguments:**
+
+    - `n`: the length of the whole prompt; a shorter one is simulated by the same model, with the same $\lambda/n$.
+    - `slope`: $\lambda \ge 0$, per whole prompt; 0 is no positional bias.
+    - `normalize`: what sums to one, the positional weights or the whole attention.
+    - `strict=False`: a token sees itself, too. `causal_model(n, beta, 0.0, "softmax", strict=False)` is
+      `SelfAttention(Softmax(beta), pairs=Causal())`; $V$, $Q$ and $K$ are given there.
+
+    ??? cite "Kinetic theory for transformers, Duerinckx, Geshkovski, Rossi (arXiv:2605.09213)"
+    """
+    n = whole("n", n)
+    slope = non_negative("slope", slope)
+    if normalize not in ("positional", "softmax"):
+        raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
+    # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
+    per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n
+    if normalize == "softmax":
+        return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token))
+    pairs = Causal(strict=strict, slope=per_token, normalized=True)
+    return SelfAttention(Unnormalized(beta=beta, gradient=True), pairs=pairs)

@@ -1,0 +1,119 @@
+r"""What a decoder retrieves of a source: the U-shape of lost-in-the-middle.
+
+A decoder with $M$ classes around the circle, smoothed to a Gaussian window of width $\pi/M$, weighs mode $n$ by
+$\omega_n = e^{-\pi^2n^2/2M^2}$. With $\phi_M(u) = 1 + 2\sum_n\omega_n\cos nu$ the last token, at depth $t$, finds the
+source at $s$ with
+
+$$ E\,\phi_M(\theta_{N-1}(t) - \theta_k(0)) = 1 + \tfrac2N S_t(s) + o(\tfrac1N), \qquad
+   S_t(s) = \sum_n\omega_n\,g_{a_n}(t, 1; s) : $$
+
+one is chance. The first sources are found best (primacy), for $S_t \to \infty$ as $s \to 0$. The last ones are found
+better than those before them (recency, $S_t'(1) > 0$) if and only if
+
+$$ t < t_{crit} = 2(1 - e^{-\lambda})\,\frac{\sum_n\omega_na_n}{\sum_n\omega_na_n^2} . $$
+
+Then one source in the middle is found worst. Derivations: docs/theory/lost-in-the-middle.md. Reference: the code
+published with arXiv:2605.09213.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import exprel
+
+from ..._numbers import number, whole
+from ...errors import InputError
+from ._checked import not_negative, one_shape, positive, sources
+from .closed_forms import depth, scaled_psi, scaled_psi_derivative
+from .rates import rates
+
+
+class Head(NamedTuple):
+    """One head of a readout: its weight, inverse temperature and slope."""
+
+    weight: float
+    beta: float
+    slope: float
+
+
+DOUBLE_WELL = (
+    Head(1.0, 0.2, 3.0),
+    Head(-27.519314453632965, 0.2, 0.25),
+    Head(-1.5515192155322617, 0.5, 0.25),
+    Head(3.9262326774050965e-06, 3.0, 2.0),
+)
+"""Four heads of the authors whose profile has two equal minima at t = 1.5, classes = 8, modes = 20."""
+
+
+def window(classes: Any = 8, modes: int = 20) -> np.ndarray:
+    r"""$\omega_n = e^{-\pi^2n^2/2M^2}$, $n = 1, \dots,$ `modes`, on a new last axis; $M$ = `classes`."""
+    n = np.arange(1, whole("modes", modes) + 1)
+    return np.exp(-((np.pi * n / positive("classes", classes)[..., None]) ** 2) / 2)
+
+
+def retrieval_profile(s: Any, t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+    r"""$S_t(s)$ for sources at $0 < s \le 1$; all arguments but `modes` are broadcast together."""
+    value, _, exponent = scaled_profile(s, t, beta, slope, classes, modes)
+    with np.errstate(over="ignore"):
+        return np.asarray(value * np.exp(exponent))
+
+
+def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8, modes: int = 20) -> np.ndarray:
+    """The profiles of several heads, given as `(weight, beta, slope)`, added up with their weights.
+
+    It is a combination of what independent heads read, and no flow of heads that act on the same tokens. An example
+    with two minima is `DOUBLE_WELL`.
+    """
+    each = (
+        head.weight * retrieval_profile(s, t, beta=head.beta, slope=head.slope, classes=classes, modes=modes)
+        for head in check_heads(heads)
+    )
+    return np.asarray(sum(each))
+
+
+def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+    r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope."""
+    beta, slope, classes = positive("beta", beta), not_negative("slope", slope), positive("classes", classes)
+    one_shape(beta=beta, slope=slope, classes=classes)
+    a, omega = rates(beta, whole("modes", modes)), window(classes, modes)
+    largest = a.max(axis=-1, keepdims=True)  # taken out: squares of rates overflow, and underflow, early
+    first, second = (np.sum(omega * (a / largest) ** power, axis=-1) for power in (1, 2))
+    return np.asarray(-2 * np.expm1(-slope) * first / second / largest[..., 0])
+
+
+def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: int) -> tuple[Any, Any, Any]:
+    r"""$e^{-x}S$, $e^{-x}S'$ and $x$, where $e^x$ is the size of the largest mode, so that signs survive any size.
+
+    $S' = w\sum_n\omega_n[\lambda\psi(Y) - \psi'(Y)\,\lambda/(1 - e^{-\lambda s})]$, since $w' = \lambda w$ and
+    $Y' = -\lambda/(1 - e^{-\lambda s})$.
+    """
+    t, beta, slope = (not_negative(name, v) for name, v in (("t", t), ("beta", beta), ("slope", slope)))
+    s, at = sources(s, 1.0)
+    classes = positive("classes", classes)
+    one_shape(s=s, t=t, beta=beta, slope=slope, classes=classes)
+    omega, a = window(classes, modes), rates(beta, modes)
+    s, at, slope, t = (v[..., None] for v in (s, at, slope, t))
+    behind = depth(s, at, slope)
+    value, exponent = scaled_psi(a * t, behind)
+    change, _ = scaled_psi_derivative(a * t, behind)
+    largest = exponent.max(axis=-1, keepdims=True)
+    omega = omega * np.exp(exponent - largest) / exprel(-slope)
+    rising = slope * value - change / (s * exprel(-slope * s))
+    S, change = (np.sum(omega * v, axis=-1) for v in (value, rising))
+    # w(1, s) = e^{-λ(1 - s)} λ/(1 - e^{-λ})
+    return S, change, (largest - slope * (at - s))[..., 0]
+
+
+def check_heads(heads: Sequence[Any]) -> list[Head]:
+    """Heads as `Head`s of finite numbers; at least one."""
+    try:
+        rows = [Head(*head) for head in heads]
+    except TypeError:
+        raise InputError(f"heads = {heads!r}; give a list of (weight, beta, slope).") from None
+    if not rows:
+        raise InputError("heads is empty; give at least one (weight, beta, slope).")
+    return [
+        Head(number("weight", h.weight), number("beta", h.beta, least=0), number("slope", h.slope, least=0))
+        for h in rows
+    ]

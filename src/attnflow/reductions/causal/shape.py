@@ -1,0 +1,108 @@
+r"""The shape of a retrieval profile: where it turns, and whether the last sources are found again.
+
+Turning points are roots of $S'$, which has a closed form, in $\log s$: the minimum may be far below any range that one
+would plot (at small $t$ or large $\lambda$). Signs on a grid, of steps that shrink towards both ends, then Brent's
+method.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..._linear_algebra import finite_array
+from ..._numbers import number
+from ...errors import InputError
+from ._checked import one_shape
+from .retrieval import Head, check_heads, multi_head_profile, scaled_profile
+
+Shape = Literal["one minimum", "decreasing", "minimum and maximum", "other"]
+# Steps of two decades, then a tenth of one, then equal ones.
+GRID = np.concatenate([10.0 ** np.arange(-300, -12, 2), 10.0 ** np.arange(-12, -1.5, 0.1), np.linspace(0.035, 1, 250)])
+
+
+class TurningPoints(NamedTuple):
+    """Where a profile turns, from the first source on: positions, values, and which of them are minima."""
+
+    s: np.ndarray
+    value: np.ndarray
+    minimum: np.ndarray
+
+
+class Point(NamedTuple):
+    """A point of a profile; not-a-number where there is none."""
+
+    s: float
+    value: float
+
+
+def turning_points(
+    t: Any,
+    *,
+    beta: Any = None,
+    slope: Any = None,
+    heads: Sequence[Any] | None = None,
+    classes: Any = 8,
+    modes: int = 20,
+) -> TurningPoints:
+    r"""Interior minima and maxima of $S_t$, to 10 digits, of one head (`beta`, `slope`) or of several (`heads`)."""
+    t = number("t", t, least=0)
+    found = _heads(beta, slope, heads)
+
+    def rising(log_s: float) -> float:
+        return float(_derivative(np.array([np.exp(log_s)]), t, found, classes, modes)[0])
+
+    sign = np.sign(_derivative(GRID, t, found, classes, modes))
+    kept = sign != 0  # a zero on the grid itself is between its neighbours
+    grid, sign = np.log(GRID[kept]), sign[kept]
+    at = np.flatnonzero(sign[1:] != sign[:-1])
+    roots: list[Any] = [brentq(rising, grid[k], grid[k + 1], xtol=1e-14) for k in at]
+    s = np.exp(np.array(roots, float))
+    value = multi_head_profile(s, t, found, classes=classes, modes=modes)
+    return TurningPoints(s, value, sign[at] < 0)
+
+
+def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> Point:
+    """The source that is found worst, if it is neither the first nor the last; else not-a-number."""
+    s, value, minimum = turning_points(t, beta=beta, slope=slope, classes=classes, modes=modes)
+    if not minimum.any():
+        return Point(float("nan"), float("nan"))
+    lowest = np.flatnonzero(minimum)[value[minimum].argmin()]
+    return Point(float(s[lowest]), float(value[lowest]))
+
+
+def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+    """Which shape each profile has, as text; the arguments are broadcast together.
+
+    - `"one minimum"`: primacy and recency, the U-shape; so it is for all `t < critical_time`;
+    - `"decreasing"`: primacy alone;
+    - `"minimum and maximum"`: found worst, then better, then worse again at the very end: only beyond the critical
+      time, and for a large slope;
+    - `"other"`: the flat profile at `t` = 0 or `beta` = 0; nothing else was ever met.
+    """
+    given = {"t": t, "beta": beta, "slope": slope, "classes": classes}
+    found = {name: finite_array(name, values) for name, values in given.items()}
+    one_shape(**found)
+    t, beta, slope, classes = (values[..., None] for values in found.values())
+    sign = np.sign(scaled_profile(GRID, t, beta, slope, classes, modes)[1])
+    turns = sign[..., 1:] * sign[..., :-1] < 0
+    count, falls, rises = turns.sum(axis=-1), sign[..., 0] < 0, sign[..., -1] > 0
+    known = [(count == 1) & rises & falls, (count == 0) & falls, (count == 2) & falls]
+    return np.select(known, ["one minimum", "decreasing", "minimum and maximum"], "other")
+
+
+def _heads(beta: Any, slope: Any, heads: Sequence[Any] | None) -> list[Head]:
+    if (heads is None) == (beta is None and slope is None):
+        raise InputError("give beta and slope of one head, or several heads as (weight, beta, slope).")
+    if heads is not None:
+        return check_heads(heads)
+    return check_heads([(1.0, number("beta", beta, least=0), number("slope", slope, least=0))])
+
+
+def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: int) -> np.ndarray:
+    """S' of all heads together, times a positive number that keeps it finite."""
+    parts = [scaled_profile(s, t, head.beta, head.slope, classes, modes) for head in heads]
+    largest = np.max([exponent for *_, exponent in parts], axis=0)
+    each = (head.weight * change * np.exp(x - largest) for head, (_, change, x) in zip(heads, parts, strict=True))
+    return np.asarray(sum(each))

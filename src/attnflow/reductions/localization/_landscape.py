@@ -1,0 +1,105 @@
+r"""Energy, potential and their derivatives on the circle, in NumPy: $x = (\cos\theta, \sin\theta)$.
+
+$$ p(\theta) = \sum_j m_j K(\theta - \theta_j) + U(\theta), \qquad K(u) = e^{\beta\cos u}/\beta, \qquad
+   U(\theta) = \sum_k \omega_k\Phi(z_k), \quad z_k = |a_k|\cos(\theta - \varphi_k) + b_k . $$
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._linear_algebra import finite_array
+from ..._numbers import number
+from ...errors import InputError
+from ...models import Perceptron
+from ...models.activations import Activation
+from ...models.schedules import depends_on_time
+
+Real = np.ndarray | np.floating
+LARGEST = 300.0  # the kernel is squared, and e^700 is the largest number
+GRID = 2 * np.pi * np.arange(4096) / 4096
+CANDIDATES = 64  # minima on the grid that are looked at closely
+
+
+class Landscape(NamedTuple):
+    """The problem in numbers: neurons by length, angle, bias and weight."""
+
+    beta: float
+    length: np.ndarray
+    angle: np.ndarray
+    b: np.ndarray
+    omega: np.ndarray
+    function: Activation
+    equal: float  # numbers of the neurons are the same up to this, relative to their size
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """$a$ of every neuron, `(K, 2)`."""
+        return self.length[:, None] * np.stack([np.cos(self.angle), np.sin(self.angle)], axis=1)
+
+    def external(self, theta: Real, order: int = 0) -> Real:
+        """$U$, $U'$ or $U''$."""
+        turned = np.asarray(theta)[..., None] - self.angle
+        z = self.length * np.cos(turned) + self.b
+        if order == 0:
+            return np.sum(self.omega * self.function.primitive(z), axis=-1)
+        first = -self.length * np.sin(turned)
+        if order == 1:
+            return np.sum(self.omega * self.function.sigma(z) * first, axis=-1)
+        second = -self.length * np.cos(turned)
+        return np.sum(self.omega * (self.function.slope(z) * first**2 + self.function.sigma(z) * second), axis=-1)
+
+    def kernel(self, u: Real, order: int = 0) -> Real:
+        """$K$, $K'$ or $K''$."""
+        e = np.exp(self.beta * np.cos(u))
+        if order == 0:
+            return e / self.beta
+        return -np.sin(u) * e if order == 1 else (self.beta * np.sin(u) ** 2 - np.cos(u)) * e
+
+    def potential(self, theta: Real, angles: np.ndarray, masses: np.ndarray, order: int = 0) -> Real:
+        """$p$, $p'$ or $p''$ of atoms with these angles and masses."""
+        theta = np.asarray(theta, float)
+        return self.kernel(theta[..., None] - angles, order) @ masses + self.external(theta, order)
+
+    def energy(self, angles: np.ndarray, masses: np.ndarray) -> float:
+        interaction = masses @ self.kernel(angles[:, None] - angles) @ masses
+        return float(interaction / 2 + masses @ self.external(angles))
+
+    def floor(self, angles: np.ndarray, masses: np.ndarray) -> tuple[float, float]:
+        """Where $p$ is least, and its value: on a grid, then by bisection of $p'$ beside its lowest minima there.
+
+        Of several minima the lowest on the grid need not be the lowest; bisection does not mind kinks, or nearly so.
+        """
+        p, step = np.asarray(self.potential(GRID, angles, masses)), GRID[1]
+        lowest = np.flatnonzero((p <= np.roll(p, 1)) & (p <= np.roll(p, -1)))
+        reach = p[lowest] - step * np.abs(self.potential(GRID[lowest], angles, masses, 1))
+        lowest = lowest[np.argsort(reach)[:CANDIDATES]]
+        left, right = GRID[lowest] - step, GRID[lowest] + step
+        for _ in range(40):
+            middle = (left + right) / 2
+            rises = self.potential(middle, angles, masses, 1) > 0
+            left, right = np.where(rises, left, middle), np.where(rises, middle, right)
+        seen = np.concatenate([GRID[lowest], left, right, angles])
+        p = self.potential(seen, angles, masses)
+        return float(seen[np.argmin(p)] % (2 * np.pi)), float(p.min())
+
+
+def landscape(perceptron: Any, beta: Any) -> Landscape:
+    """The problem as a user gives it, checked."""
+    if not isinstance(perceptron, Perceptron):
+        raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.Perceptron(a, b, omega).")
+    found = number("beta", beta, least=0)
+    if not 0 < found <= LARGEST:
+        raise InputError(f"beta = {found:g}: the energy is computed for 0 < beta <= {LARGEST:g}; choose one there.")
+    if depends_on_time(perceptron):
+        raise InputError("this perceptron changes with time; give it at one time, models.at_time(perceptron, t).")
+    a, b, omega = (finite_array(name, getattr(perceptron, name)) for name in ("a", "b", "omega"))
+    if a.shape[1] != 2:
+        raise InputError(f"the neurons have dimension {a.shape[1]}; minimisers are computed on the circle, d = 2.")
+    equal = max(1e-12, 4 * float(np.finfo(perceptron.a.dtype).eps))  # tokens may be of single precision
+    length, angle = np.hypot(a[:, 0], a[:, 1]), np.arctan2(a[:, 1], a[:, 0])
+    here = Landscape(found, length, angle, b, omega, perceptron.function, equal)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not all(np.isfinite(here.external(GRID, order)).all() for order in range(3)):
+            raise InputError("the potential of this perceptron overflows on the circle; take smaller a, b or omega.")
+    return here
