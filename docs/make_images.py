@@ -37,6 +37,16 @@ def sphere() -> None:
     af.plot.save(figure, IMAGES / "sphere.png", dpi=130)
 
 
+def lost_in_the_middle() -> None:
+    """What the last token still knows of each earlier one: simulated, and in closed form."""
+    af.precision("float64")
+    setting = {"beta": 1.0, "slope": 1.0, "modes": 6}
+    found = af.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
+    edges = (0, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 127)
+    figure = af.plot.retrieval_profile(1.0, **setting, points=found.profile(edges=edges), n=128)
+    af.plot.save(figure, IMAGES / "lost-in-the-middle.png", dpi=130)
+
+
 def two_cores() -> None:
     """The record of two cores as bars."""
     record = json.loads((RESULTS / "two-cores.json").read_text())
@@ -117,7 +127,13 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
     af.plot.save(figure, path, dpi=130)
 
 
-PICTURES = {"sphere": sphere, "two-cores": two_cores, "gpu": one_gpu, "growth": growth}
+PICTURES = {
+    "sphere": sphere,
+    "lost-in-the-middle": lost_in_the_middle,
+    "two-cores": two_cores,
+    "gpu": one_gpu,
+    "growth": growth,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PICTURES:
