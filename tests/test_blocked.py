@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import attnflow as af
 from attnflow.pairsums import Hardmax, Inner, SquaredDistance
@@ -16,31 +14,36 @@ from attnflow.pairsums._reductions import as_reduction
 REDUCTIONS = {"softmax": "softmax", "sigmoid": jax.nn.sigmoid, "hardmax": Hardmax(0.05)}
 
 
-# Few shapes, since each is compiled: one token, tiles that fit and tiles that do not, one tile for all.
-@settings(max_examples=24, deadline=None)
-@given(
-    shape=st.sampled_from([(1, 1, (1, 1)), (7, 5, (3, 2)), (6, 8, (3, 4)), (3, 10, (6, 4))]),
-    beta=st.sampled_from([0.0, 1.0, 1e4]),
-    padded=st.booleans(),
-    causal=st.booleans(),
-    by_difference=st.booleans(),
-    seed=st.integers(0, 99),
-)
-def test_any_cut_equals_the_dense_sum(shape, beta, padded, causal, by_difference, seed) -> None:
-    n, m, tile = shape
-    rng = np.random.default_rng(seed)
-    x, y, v = (jnp.asarray(rng.standard_normal(s)) for s in ((n, 3), (m, 3), (m, 2)))
-    log_w = np.log(rng.random(m))
-    log_w[rng.random(m) < 0.3] = -np.inf
-    score = SquaredDistance(beta, by_difference=True) if by_difference else Inner(beta)
+# One token, tiles that fit and tiles that do not, one tile for all queries; few, since each is compiled.
+CUTS = [
+    # n, m, tile, reduction, causal, by difference, weighted
+    (1, 1, (1, 1), "softmax", False, False, True),
+    (7, 5, (3, 2), "softmax", True, False, True),
+    (7, 5, (3, 2), "hardmax", False, True, False),
+    (6, 8, (3, 4), "sigmoid", True, True, True),
+    (6, 8, (3, 4), "softmax", False, True, False),
+    (3, 10, (6, 4), "hardmax", True, False, True),
+    (3, 10, (6, 4), "sigmoid", False, False, True),
+]
+
+
+@pytest.mark.parametrize("n, m, tile, name, causal, by_difference, weighted", CUTS)
+def test_any_cut_equals_the_dense_sum(n, m, tile, name, causal, by_difference, weighted) -> None:
+    reduction, selection = as_reduction(REDUCTIONS[name])
     pairs = af.Causal(slope=0.1, at=np.arange(n)) if causal else af.Full()
-    given_w = jnp.asarray(log_w) if padded else None
-    part = score.project(x, y)
-    for reduce in REDUCTIONS.values():
-        reduction, selection = as_reduction(reduce)
-        with jax.disable_jit():  # a loop would be compiled anew for every example
-            want = dense_sums(score, part, v, given_w, pairs, reduction, selection)
-            got = blocked_sums(score, part, v, given_w, pairs, reduction, selection, tile)
+
+    @jax.jit
+    def both(beta, x, y, v, log_w):
+        score = SquaredDistance(beta, by_difference=True) if by_difference else Inner(beta)
+        given = (score, score.project(x, y), v, log_w if weighted else None, pairs, reduction, selection)
+        return dense_sums(*given), blocked_sums(*given, tile)
+
+    rng = np.random.default_rng(n)
+    for beta in (0.0, 1.0, 1e4) * 4:
+        x, y, v = (jnp.asarray(rng.standard_normal(s)) for s in ((n, 3), (m, 3), (m, 2)))
+        log_w = np.log(rng.random(m))
+        log_w[rng.random(m) < 0.3] = -np.inf
+        want, got = both(jnp.asarray(beta), x, y, v, jnp.asarray(log_w))
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-12)
 

@@ -97,7 +97,7 @@ PERSPECTIVE = [
     "perspective-trajectories",
 ]
 # These are computed here. The others take longer, and `attnflow reproduce` judges their claims.
-COMPUTED = ["perspective-circle", "perspective-single-cluster", "perspective-trajectories"]
+COMPUTED = ["perspective-circle", "perspective-trajectories"]
 
 
 def test_the_first_paper_is_there():

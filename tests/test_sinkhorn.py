@@ -379,19 +379,6 @@ def test_second_derivative():
     np.testing.assert_allclose(slope(0.0)[1], difference, rtol=1e-5)
 
 
-def test_gradient_through_a_run():
-    x0 = af.sphere.uniform(n=5, d=D, key=jax.random.key(0))
-
-    @jax.jit
-    @jax.value_and_grad
-    def end(beta):
-        model = af.SelfAttention(af.Sinkhorn(beta, B, **TIGHT))
-        return jnp.sum(af.simulate(model, x0, t1=0.4, dt=0.1, solver="euler", save=1).xs[-1, 0])
-
-    difference = (end(0.5 + 1e-4)[0] - end(0.5 - 1e-4)[0]) / 2e-4
-    np.testing.assert_allclose(end(0.5)[1], difference, rtol=1e-6)
-
-
 def test_memory_is_linear_in_the_tokens():
     """Velocity and both derivatives at n = 4096 without an n-by-n array (which would take 134 MB)."""
     attention = af.Sinkhorn(0.7, B)

@@ -234,7 +234,7 @@ CIRCLE, SPACE = jnp.asarray(tokens(5, 2)), jnp.asarray(tokens(5, 4))
         ("belongs into beta", lambda: af.pair_sums(af.Inner(1.0, np.eye(2)), CIRCLE, CIRCLE, 1.0, kernel="spectral")),
         (
             "pairs are left out",
-            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, pairs=af.Causal(), kernel="spectral"),
+            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, pairs=af.Causal().T, kernel="spectral"),
         ),
         (
             "exponentials of the score",
@@ -314,7 +314,7 @@ def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == "blocked"
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0, shifted=True))) == "spectral:56"
     assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == "blocked"
-    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal())) == "blocked"
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Positional(np.ones(5)))) == "blocked"
     assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == "blocked"
     assert chosen(af.SelfAttention(af.Hardmax())) == "blocked"
     assert chosen(d=4) == "blocked"
