@@ -15,7 +15,7 @@ from attnflow.flows._random import typed
 from attnflow.flows._trailing import trailing_vmap
 from attnflow.models import AveragedAttention
 from attnflow.models._random import orthonormal_frame
-from attnflow.models._two_token_covariance import two_token_covariance
+from attnflow.models.two_token_covariance import two_token_covariance
 from attnflow.models.homogenized import _root
 from attnflow.settings import build, complete
 from judging import computed, holds

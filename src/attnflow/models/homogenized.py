@@ -29,7 +29,7 @@ from ._random import (
     score_shapes,
     value_deviation,
 )
-from ._two_token_covariance import two_token_covariance
+from .two_token_covariance import two_token_covariance
 
 
 class HomogenizedSDE(AbstractRandomModel):

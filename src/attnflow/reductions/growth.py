@@ -31,7 +31,7 @@ def growth_rate(k: Numbers, *, beta: Numbers, d: int = 2, kind: Clock = "SA") ->
     beta, k = numbers(d, beta), np.asarray(k, float)
     if not np.all((k >= 0) & (k == np.round(k))):
         raise InputError(f"k = {k} must be a whole number, at least 0.")
-    return jnp.asarray(_rates(k, beta, d, kind), jnp.result_type(float))
+    return jnp.asarray(mode_rates(k, beta, d, kind), jnp.result_type(float))
 
 
 def fastest_mode(beta: Numbers, *, d: int = 2) -> Int[Array, "..."]:
@@ -39,10 +39,11 @@ def fastest_mode(beta: Numbers, *, d: int = 2) -> Int[Array, "..."]:
     beta = numbers(d, beta)
     # e^{-k^2/2 beta} bounds the decay in k: the maximum is never beyond twice its asymptotic place.
     k = np.arange(1, 5 + int(2 * np.sqrt(2 * beta.max(initial=0.0) + d)))
-    return jnp.asarray(k[np.argmax(_rates(k, beta[..., None], d, "SA"), axis=-1)])
+    return jnp.asarray(k[np.argmax(mode_rates(k, beta[..., None], d, "SA"), axis=-1)])
 
 
-def _rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarray:
+def mode_rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarray:
+    """The same for arrays that are known to be right, in double precision."""
     log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(kind, beta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rates = k * (k + d - 2) / beta * np.exp(log_eigenvalue(k, d, beta) + log_scale)

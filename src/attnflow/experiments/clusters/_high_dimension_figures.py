@@ -42,7 +42,7 @@ def rank_falls(results: Results) -> Any:
     import numpy as np
 
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     data = results.select(part="rank")
     with plots.style():

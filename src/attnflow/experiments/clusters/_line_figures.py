@@ -12,7 +12,7 @@ def attention_on_the_line(results: Results) -> Any:
     import numpy as np
 
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     data = results.select(part="draws").isel(draw=0)
     with plots.style():

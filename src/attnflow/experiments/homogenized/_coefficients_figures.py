@@ -39,7 +39,7 @@ def the_law_of_q(results: Results) -> Any:
     import numpy as np
 
     from attnflow import plots
-    from attnflow.plots._style import TIME
+    from attnflow.plots import TIME
 
     data = results.select(part="spreading")
     y = data["y"].values

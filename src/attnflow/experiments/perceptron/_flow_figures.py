@@ -76,7 +76,7 @@ def tokens_over_the_potential(results: Results) -> Any:
 
     import attnflow as af
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     names = {"zero": "no potential", "relu": "ReLU, six neurons", "two maxima": "ReLU, two opposite neurons",
              "tanh": "tanh, six neurons"}  # fmt: skip

@@ -104,7 +104,7 @@ def _shades(values: Any) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     part = LinearSegmentedColormap.from_list("u", HEAT([0.12, 0.5, 0.95]))
     return ScalarMappable(Normalize(0, 1), part) if values is None else part(values)

@@ -17,7 +17,7 @@ def map_of_meetings(results: Results) -> Any:
 
     import attnflow as af
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     maps = results.where(part="map")
     dimensions = sorted({cell["d"] for cell in maps.cells})

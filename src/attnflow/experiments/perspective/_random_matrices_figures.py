@@ -13,7 +13,7 @@ def maps(results: Results) -> Any:
     transpose that their right multiplication of rows applies; and V = −B, which descends the energy.
     """
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     with plots.style():
         figure = plots.new_figure(11.6, 5.6)

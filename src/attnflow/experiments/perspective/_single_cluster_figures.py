@@ -11,7 +11,7 @@ def cones(results: Results) -> Any:
     tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters wait for each other.
     """
     from attnflow import plots
-    from attnflow.plots._style import TIME
+    from attnflow.plots import TIME
 
     names = {"independent": "$n = d = 8$", "hemisphere": "$n = 32$, $d = 3$"}
     with plots.style():

@@ -17,7 +17,7 @@ def densities_and_tokens(results: Results) -> Any:
     from matplotlib.colors import LogNorm
 
     from attnflow import plots
-    from attnflow.plots._style import HEAT
+    from attnflow.plots import HEAT
 
     with plots.style():
         figure = plots.new_figure(9.6, 5.2)

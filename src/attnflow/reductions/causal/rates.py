@@ -6,6 +6,7 @@ $l$ by $\kappa_l = \Gamma(\frac d2)(\frac2\beta)^{d/2-1}I_{l+d/2-1}(\beta)$, the
 
 $$ a_l = l(l + d - 2)\,\kappa_l, \qquad a_l^{\text{softmax}} = \frac{l(l + d - 2)\,\kappa_l}{\beta\,\kappa_0} . $$
 
+These are the rates at which waves grow out of uniform tokens that all see each other (`attnflow.growth_rate`).
 Derivation: docs/theory/lost-in-the-middle.md.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 from ..._linear_algebra import finite_array
 from ..._numbers import whole
 from ...errors import InputError
-from ..uniform_measure import log_eigenvalue
+from ..growth import mode_rates
 from ._checked import not_negative
 
 NORMALIZE = ("positional", "softmax")
@@ -34,17 +35,10 @@ def rates(beta: Any, modes: Any, d: int = 2, normalize: str = "positional") -> n
     """
     beta, degrees, d = not_negative("beta", beta)[..., None], _degrees(modes), whole("d", d, least=2)
     check_normalize(normalize)
-    curvature = degrees * (degrees + d - 2)
-    log_kappa = log_eigenvalue(degrees, d, beta)
-    if normalize == "positional":
-        with np.errstate(over="ignore"):
-            found = curvature * np.exp(log_kappa + beta)
-        if not np.isfinite(found).all():
-            raise InputError(f"beta = {beta.max():g}: rates of size e^beta are beyond double precision; take less.")
-        return found
-    # κ_1/(β κ_0) = 1/d at β = 0; higher degrees vanish there.
-    ratio = np.exp(log_kappa - log_eigenvalue(0, d, beta)) / np.where(beta > 0, beta, 1.0)
-    return curvature * np.where(beta > 0, ratio, np.where(degrees == 1, 1 / d, 0.0))
+    found = mode_rates(degrees, beta, d, "beta-USA" if normalize == "positional" else "SA")
+    if not np.isfinite(found).all():
+        raise InputError(f"beta = {beta.max():g}: rates of size e^beta are beyond double precision; take less.")
+    return found
 
 
 def zonal(u: Any, modes: int, d: int = 2) -> np.ndarray:

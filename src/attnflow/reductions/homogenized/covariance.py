@@ -17,8 +17,8 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
 from ...errors import InputError
-from ...models._two_token_covariance import NODES, TOGETHER
-from ...models._two_token_covariance import two_token_covariance as _by_quadrature
+from ...models.two_token_covariance import NODES, TOGETHER
+from ...models.two_token_covariance import two_token_covariance as _by_quadrature
 from ...spaces import Numbers, Sphere, check_tokens, check_weights, log_weights
 from ._checked import cosines, inverse_temperature
 
