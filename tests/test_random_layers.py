@@ -1,4 +1,4 @@
-"""Theory/05, part B: random layers, their limits, the noise common to all tokens; rows B-1 to B-7 and B-10."""
+"""Random layers, their limits, the noise common to all tokens; rows B-1 to B-7 and B-10."""
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,8 @@ from attnflow.flows._random import typed
 from attnflow.flows._trailing import trailing_vmap
 from attnflow.models import AveragedAttention
 from attnflow.models._random import orthonormal_frame
-from attnflow.models.two_token_covariance import two_token_covariance
 from attnflow.models.homogenized import _root
+from attnflow.models.two_token_covariance import two_token_covariance
 from attnflow.settings import build, complete
 from judging import computed, holds
 
