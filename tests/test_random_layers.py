@@ -247,7 +247,7 @@ def many(models, **options):
         "rank": (lambda: af.RandomLayers(beta=1.0, rank=0), "rank = 0 is too small"),
         "combine": (lambda: af.RandomLayers(beta=1.0, combine="sum"), "combine = 'sum' is unknown; choose one of mean"),
         "scaling": (lambda: af.RandomLayers(beta=1.0, scaling="none"), "scaling = 'none' is unknown"),
-        "step": (lambda: af.HomogenizedSDE(1.0, step=0.0), "step = 0 never arrives"),
+        "step": (lambda: af.HomogenizedSDE(1.0, step=0.0), "step = 0 moves no token"),
         "limit": (
             lambda: af.RandomLayers(beta=1.0, mean=1.0, rank=2, scaling="deterministic").limit(),
             "heads of rank 2 is not offered",

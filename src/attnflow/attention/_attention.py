@@ -102,6 +102,14 @@ def non_negative(name: str, value: Any) -> Any:
     return value
 
 
+def positive(name: str, value: Any) -> Any:
+    """A number greater than zero, at all times if it is a schedule; refused otherwise."""
+    value = non_negative(name, value)
+    if is_concrete(value) and np.any(np.asarray(getattr(value, "values", value)) == 0):
+        raise InputError(f"{name} = 0 moves no token; take a number greater than 0.")
+    return value
+
+
 def score_matrices(B: Any, Q: Any, K: Any) -> tuple[Any, Any, Any]:
     r"""`B`, or `Q` and `K` with $B = Q^\top K$, as matrices; giving both is refused."""
     B, Q, K = parameter("B", B, 2), parameter("Q", Q, 2), parameter("K", K, 2)

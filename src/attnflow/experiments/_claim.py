@@ -67,6 +67,41 @@ class Claim:
             raise InputError(f"claim {self.id!r}: expected = {self.expected!r}; it must be finite numbers.")
 
 
+def derived_on(page: str, prefix: str) -> Callable[..., Claim]:
+    """How claims are written whose derivations stand on one page: `claim(id, statement, expected, measure, section)`.
+
+    Ids get the prefix; the tolerance and its kind may follow, and all else by its name.
+    """
+
+    def claim(
+        id: str,
+        statement: str,
+        expected: Any,
+        measure: Callable[[Any], Any],
+        section: str,
+        tolerance: float | int = 0.0,
+        tolerance_kind: ToleranceKind = "abs",
+        *,
+        kind: Kind = "equal",
+        provenance: Provenance = "derived",
+        **more: Any,
+    ) -> Claim:
+        return Claim(
+            id=f"{prefix}-{id}",
+            statement=statement,
+            kind=kind,
+            measure=measure,
+            source=f"{page}, {section}",
+            provenance=provenance,
+            expected=expected,
+            tolerance=tolerance,
+            tolerance_kind=tolerance_kind,
+            **more,
+        )
+
+    return claim
+
+
 def judge(claim: Claim, results: Any, scale: str) -> dict[str, Any]:
     """Measure `claim` on `results` and compare: the claim as JSON, with `measured`, `status` and `holds` filled in.
 

@@ -12,14 +12,24 @@ from ..attention import Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs
 from ..pairsums._algebra import BROADCAST, MATMUL, matmul
+from ..spaces import AbstractSpace, Sphere
 from ._model import AbstractModel
 
 
 class AbstractRandomModel(AbstractModel):
     """A model that draws its force anew in every layer: a sequence of random maps, and no field.
 
-    `dt` is the time that a layer takes; layer $k$ begins at $k\\,dt$. All tokens of a run see the same draw.
+    `dt` is the time that a layer takes; layer $k$ begins at $k\\,dt$. All tokens of a run see the same draw. They live
+    on the sphere, in the time of the limit of many small layers.
     """
+
+    @property
+    def space(self) -> AbstractSpace:
+        return Sphere()
+
+    @property
+    def clock(self) -> str:
+        return "limit time"
 
     @property
     @abc.abstractmethod

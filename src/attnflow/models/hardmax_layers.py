@@ -14,11 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from ..attention import Hardmax
-from ..attention._attention import non_negative, parameter
+from ..attention._attention import non_negative, parameter, positive
 from ..errors import InputError
 from ..spaces import AbstractSpace, Euclidean, is_concrete
 from ._model import AbstractModel
@@ -69,12 +68,10 @@ class HardmaxLayers(AbstractModel):
             if merge_tol is not None or not isinstance(tie_tol, float) or tie_tol != 0.0:
                 raise InputError("robust=True chooses tie_tol and merge_tol itself; leave them out.")
             tie_tol, merge_tol = ROBUST
-        self.alpha = non_negative("alpha", alpha)
+        self.alpha = positive("alpha", alpha)
         self.B = parameter("B", B, ndim=2)
         self.tie_tol = non_negative("tie_tol", tie_tol)
         self.merge_tol = None if merge_tol is None else non_negative("merge_tol", merge_tol)
-        if is_concrete(self.alpha) and np.any(np.asarray(getattr(self.alpha, "values", self.alpha)) == 0):
-            raise InputError("alpha = 0 moves no token; take a number greater than 0.")
         if merge_tol is not None and is_concrete(self.merge_tol) and self.merge_tol == 0:
             raise InputError("merge_tol = 0 absorbs no token; leave it out, or take robust=True.")
         tolerances = (self.tie_tol, self.merge_tol)

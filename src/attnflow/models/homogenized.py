@@ -15,8 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
 from ..attention import Softmax
-from ..attention._attention import inverse_temperature, non_negative, parameter
-from ..errors import InputError
+from ..attention._attention import inverse_temperature, non_negative, parameter, positive
 from ..pairsums import AbstractPairs, Full
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._model import AbstractModel
@@ -74,23 +73,13 @@ class HomogenizedSDE(AbstractRandomModel):
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
-        self.step = non_negative("step", step)
+        self.step = positive("step", step)
         self.sigma_V = None if sigma_V is None else non_negative("sigma_V", sigma_V)
         self.mean = parameter("mean", mean, ndim=0)
         self.rank = None if rank is None else whole("rank", rank)
         self.samples = whole("samples", samples)
         self.nodes = _resolving(self.beta) if nodes is None else whole("nodes", nodes, least=0)
         self.pairs = Full() if pairs is None else pairs
-        if is_concrete(self.step) and np.any(np.asarray(self.step) == 0):
-            raise InputError("step = 0 never arrives; take a number greater than 0.")
-
-    @property
-    def space(self) -> AbstractSpace:
-        return Sphere()
-
-    @property
-    def clock(self) -> str:
-        return "limit time"
 
     @property
     def dt(self) -> Float[Array, ""]:

@@ -26,11 +26,11 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
-from ..attention._attention import inverse_temperature, non_negative, parameter
+from ..attention._attention import inverse_temperature, non_negative, parameter, positive
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Sphere, is_concrete
+from ..spaces import is_concrete
 from ._model import AbstractModel
 from ._random import (
     AbstractRandomModel,
@@ -94,7 +94,7 @@ class RandomLayers(AbstractRandomModel):
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
-        self.eta = non_negative("eta", eta)
+        self.eta = positive("eta", eta)
         self.sigma_V = None if sigma_V is None else non_negative("sigma_V", sigma_V)
         self.mean = parameter("mean", mean, ndim=0)
         self.heads = whole("heads", heads)
@@ -104,21 +104,11 @@ class RandomLayers(AbstractRandomModel):
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} = {getattr(self, name)!r} is unknown; choose one of {', '.join(choices)}.")
-        if is_concrete(self.eta) and np.any(np.asarray(self.eta) == 0):
-            raise InputError("eta = 0 moves no token; take a number greater than 0.")
         if scaling == "stochastic" and is_concrete(self.mean) and np.any(np.asarray(self.mean) != 0):
             raise InputError(
                 f"mean = {float(self.mean):g} outruns the noise in the stochastic scaling; take scaling='mixed', where "
                 "it becomes a drift, or scaling='deterministic'."
             )
-
-    @property
-    def space(self) -> AbstractSpace:
-        return Sphere()
-
-    @property
-    def clock(self) -> str:
-        return "limit time"
 
     @property
     def gain(self) -> Float[Array, ""]:

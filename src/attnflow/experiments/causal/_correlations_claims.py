@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from .. import Claim, Results
+from .. import Results, derived_on
 
 PAGE = "docs/theory/lost-in-the-middle.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -105,23 +105,7 @@ def geometry_bias(case: str, n: int, error: float):
     return measure
 
 
-def claim(
-    id: str, statement: str, expected: Any, measure: Any, section: str, tolerance: float, kind: Any = "abs", **more: Any
-) -> Claim:
-    return Claim(
-        id=f"correlations-{id}",
-        statement=statement,
-        kind=more.pop("compare", "equal"),
-        expected=expected,
-        tolerance=tolerance,
-        tolerance_kind=kind,
-        measure=measure,
-        source=f"{PAGE}, {section}",
-        provenance="derived",
-        **more,
-    )
-
-
+claim = derived_on(PAGE, "correlations")
 COMBINED = "standard errors of ours and of the reference together"
 CLAIMS = [
     claim(
@@ -234,7 +218,7 @@ CLAIMS = [
         bias_shrinks,
         "Bias of finitely many tokens",
         0.0,
-        compare="at_least",
+        kind="at_least",
         note="the difference in standard errors",
     ),
     *(

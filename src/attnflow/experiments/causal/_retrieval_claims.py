@@ -1,9 +1,8 @@
 """What is claimed of the retrieval profile, and how it is measured on the results of `retrieval`."""
 
 import math
-from typing import Any
 
-from .. import Claim, Results
+from .. import Results, derived_on
 
 PAGE = "docs/theory/lost-in-the-middle.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -73,7 +72,7 @@ def smoothed(variable: str):
 
 
 def below_the_matrix_form(results: Results) -> tuple[list[float], list[float]]:
-    """By how much, in the first bins and on average over the last, relative to the matrix form; standard errors."""
+    """By how much, relative to the matrix form, in the first six bins; standard errors."""
     data = results.select(part="simulation")
     value, matrix, error = (data[name].values for name in ("value", "matrix", "stderr"))
     lack, spread = 1 - value / matrix, (error**2 + (REFERENCE_ERROR * value) ** 2) ** 0.5 / matrix
@@ -87,23 +86,7 @@ def ends_above_the_middle(results: Results) -> list[float]:
     return [float((value[k] - value[LATE]) / math.hypot(error[k], error[LATE])) for k in (0, -1)]
 
 
-def claim(
-    id: str, statement: str, expected: Any, measure: Any, section: str, tolerance: float, kind: Any = "abs", **more: Any
-) -> Claim:
-    return Claim(
-        id=f"retrieval-{id}",
-        statement=statement,
-        kind=more.pop("compare", "equal"),
-        expected=expected,
-        tolerance=tolerance,
-        tolerance_kind=kind,
-        measure=measure,
-        source=f"{PAGE}, {section}",
-        provenance=more.pop("provenance", "derived"),
-        **more,
-    )
-
-
+claim = derived_on(PAGE, "retrieval")
 CLAIMS = [
     claim(
         "critical-times",
@@ -144,7 +127,7 @@ CLAIMS = [
         closed("rises_at_five"),
         "The shape of the profile",
         0.0,
-        compare="at_most",
+        kind="at_most",
     ),
     claim(
         "by-slope",
@@ -154,13 +137,13 @@ CLAIMS = [
         "The shape of the profile",
         6e-5,
     ),
-    Claim(
-        id="retrieval-small-slope",
-        statement="The same at λ = 0.25, where t > t_crit: no source in the middle is found worst",
+    claim(
+        "small-slope",
+        "The same at λ = 0.25, where t > t_crit: no source in the middle is found worst",
+        True,
+        none_at_small_slope,
+        "The shape of the profile",
         kind="property",
-        measure=none_at_small_slope,
-        source=f"{PAGE}, The shape of the profile",
-        provenance="derived",
     ),
     claim(
         "without-slope",
@@ -169,7 +152,7 @@ CLAIMS = [
         closed("steps_without_slope"),
         "The shape of the profile",
         0.0,
-        compare="at_most",
+        kind="at_most",
     ),
     claim(
         "below-critical",
@@ -194,7 +177,7 @@ CLAIMS = [
         least_slope,
         "The shape of the profile",
         0.0,
-        compare="at_least",
+        kind="at_least",
     ),
     claim(
         "double-well",
@@ -277,7 +260,7 @@ CLAIMS = [
         ends_above_the_middle,
         "Simulation",
         0.0,
-        compare="at_least",
+        kind="at_least",
         note="the differences in standard errors",
     ),
     claim(

@@ -3,29 +3,11 @@
 from math import acos, pi
 from typing import Any
 
-from .. import Claim, Results
+from .. import Results, derived_on
+from ._tables import CONSTANTS, LAW, LAYERS, REPLICAS
 
 PAGE = "docs/theory/homogenized.md"
 SAMPLED = ((1.5, 0.3), (3.0, -0.5))  # (beta, q)
-CONSTANTS = {0.5: (0.17352, 1.17934), 1.0: (0.39429, 1.46440), 2.0: (0.63526, 2.02380), 4.0: (0.80540, 3.10663)}
-LAW = {  # (d, beta): mean and standard deviation of q at T = 1
-    (4, 0.0): (0.2118, 0.4187),
-    (4, 1.0): (0.2090, 0.4581),
-    (4, 3.0): (0.2072, 0.4993),
-    (8, 0.0): (0.3328, 0.2953),
-    (8, 1.0): (0.3288, 0.3249),
-    (8, 3.0): (0.3231, 0.3587),
-    (16, 0.0): (0.3967, 0.2048),
-    (16, 1.0): (0.3938, 0.2249),
-    (16, 3.0): (0.3874, 0.2504),
-}
-LAYERS = {  # d: T, shares of 1500 simulated stacks within 0.05 of +1 and of -1
-    2: (16.0, 0.455, 0.471),
-    3: (24.0, 0.810, 0.167),
-    4: (32.0, 0.951, 0.039),
-    6: (48.0, 1.000, 0.000),
-}
-REPLICAS = 1500
 STARTS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 
 
@@ -88,22 +70,7 @@ def starts(d: int):
     return lambda results: results.select(part="ending", d=d)["from_claimed"].values.tolist()
 
 
-def claim(
-    id: str, statement: str, expected: Any, measure: Any, section: str, tolerance: float | int, **more: Any
-) -> Claim:
-    return Claim(
-        id=f"coefficients-{id}",
-        statement=statement,
-        kind=more.pop("kind", "equal"),
-        expected=expected,
-        tolerance=tolerance,
-        measure=measure,
-        source=f"{PAGE}, {section}",
-        provenance="derived",
-        **more,
-    )
-
-
+claim = derived_on(PAGE, "coefficients")
 CLAIMS = [
     claim(
         "two-tokens",
@@ -257,7 +224,6 @@ CLAIMS = [
         "Where two tokens end",
         1e-6,
     ),
-    claim("always", "d = 4: two tokens meet with probability one", 1.0, starts(4), "Where two tokens end", 0.0),
     claim(
         "met",
         "d = 2, 3, 6: the share near +1 at T = 150 minus the probability to meet by the scale function",

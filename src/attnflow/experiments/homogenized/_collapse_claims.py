@@ -4,7 +4,7 @@ from itertools import pairwise
 from math import exp, log
 from typing import Any
 
-from .. import Claim, Results
+from .. import Results, derived_on
 
 PAGE = "docs/theory/homogenized.md"
 SIZES = (16, 32, 128)
@@ -98,22 +98,7 @@ def slower(results: Results) -> tuple[float, float]:
     return float(data["mean"]), float(data["stderr"])
 
 
-def claim(
-    id: str, statement: str, expected: Any, measure: Any, section: str, tolerance: float | int, **more: Any
-) -> Claim:
-    return Claim(
-        id=f"collapse-{id}",
-        statement=statement,
-        kind=more.pop("kind", "equal"),
-        expected=expected,
-        tolerance=tolerance,
-        measure=measure,
-        source=f"{PAGE}, {section}",
-        provenance="derived",
-        **more,
-    )
-
-
+claim = derived_on(PAGE, "collapse")
 HIGH = "Collapse in high dimension"
 CLAIMS = [
     claim(

@@ -3,13 +3,14 @@
 from typing import Any
 
 from .. import Claim, Results
+from . import _tables as tables
 
 DEPTHS = ((50, 1), (200, 1), (50, 4), (400, 1))  # layers and heads; the last at full scale only
 MIXED = ((200, 1), (100, 4))
 SETTINGS = ((0.1, 1), (0.025, 1), (0.1, 4), (0.025, 4), (0.00625, 4))  # eta and heads, deterministic scaling
 INTEGRATED = ((0.0, 1.0), (-0.9, 4.0))  # q at first, and when it is looked at
 RANKS = (0, 1, 16)  # 0: a full matrix
-LAW = {0.0: (0.2118, 0.4187), 1.0: (0.2090, 0.4581), 3.0: (0.2072, 0.4993)}  # mean and deviation of q by beta, d = 4
+LAW = {beta: law for (d, beta), law in tables.LAW.items() if d == 4}  # mean and deviation of q, by beta
 
 PAGE = "docs/theory/random-layers.md"
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from .. import Claim, Results
+from ._tables import CONSTANTS, LAYERS, REPLICAS
 
 BETA = 2.0
 GAP = 1e-8  # 1 - |q| at the start, where exponents are measured
-REPLICAS = 1500
 SIDES = {1: "log_apart", -1: "log_against"}  # what is measured near which end
-LATE = {2: 16.0, 3: 24.0, 4: 32.0, 6: 48.0}  # when orthogonal pairs are looked at, after 1200 layers
-ENDS = {2: (0.455, 0.471), 3: (0.810, 0.167), 4: (0.951, 0.039), 6: (1.000, 0.000)}  # near 1, near -1, of 1500 pairs
-C_0, K = 0.63526, 2.02380  # E tanh²(βg) and 1 + β² E sech⁴(βg) at β = 2
+LATE = {d: T for d, (T, *_) in LAYERS.items()}  # when orthogonal pairs are looked at, after 1200 layers
+ENDS = {d: shares for d, (_, *shares) in LAYERS.items()}  # near 1, near -1, of 1500 pairs
+C_0, K = CONSTANTS[BETA]
 
 PAGE = "docs/theory/random-layers.md"
 

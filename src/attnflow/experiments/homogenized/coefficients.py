@@ -8,9 +8,10 @@ function.
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell, Experiment
-from ._coefficients_claims import CLAIMS, CONSTANTS, LAW, LAYERS, SAMPLED, STARTS
+from ._coefficients_claims import CLAIMS, SAMPLED, STARTS
 from ._coefficients_figures import antipodal_exponents, the_law_of_q, where_two_tokens_end
 from ._coefficients_witness import covariance_as_printed, spectral_moments
+from ._tables import CONSTANTS, LAW, LAYERS
 
 if TYPE_CHECKING:
     import xarray

@@ -8,7 +8,8 @@ are drawn as far as the tokens see them, which has the same law.
 from typing import TYPE_CHECKING
 
 from .. import Cell, Experiment
-from ._two_tokens_claims import BETA, CLAIMS, ENDS, GAP, LATE, REPLICAS, SIDES
+from ._tables import REPLICAS
+from ._two_tokens_claims import BETA, CLAIMS, ENDS, GAP, LATE, SIDES
 from ._two_tokens_figures import exponents, paths_to_two_ends
 
 if TYPE_CHECKING:
