@@ -109,6 +109,9 @@ def test_the_address_holds_the_picture_and_python_its_numbers(page, window):
     assert other.ask("attnflow.stage.camera.yaw") == pytest.approx(page.ask("attnflow.stage.camera.yaw"), abs=1e-3)
     assert not other.wrong
     other.close()
+    named = Page(window, address.split("#")[0] + "#scene=equiangular")  # a scene alone, as one writes it by hand
+    named.wait("window.attnflow?.page.state?.init === 'orthonormal' && attnflow.page.state.beta === 3")
+    named.close()
     page.page.click("#python")
     page.wait("!!attnflow.page.program")
     program = page.ask("navigator.clipboard.readText()")

@@ -42,8 +42,11 @@ export function fragment() {
 const round = (v) => Math.round(1000 * v) / 1000;
 
 function fromFragment(text) {
-  const state = { ...defaults };
-  for (const [name, value] of new URLSearchParams(text)) {
+  const given = new URLSearchParams(text);
+  // The name of a scene alone, as one writes it by hand, is that scene; an address of ours has all that differs.
+  const scene = given.size === 1 && catalogue.scenes.find((s) => s.id === given.get("scene"));
+  const state = { ...defaults, ...(scene ? scene.state : {}) };
+  for (const [name, value] of given) {
     if (words.has(name)) state[name] = value;
     else { try { state[name] = JSON.parse(value); } catch { say(`${name} = ${value} in the address is no number, true or false.`); } }
   }
