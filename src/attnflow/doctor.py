@@ -138,7 +138,10 @@ def _kernels() -> Iterator[Check]:
 
     from .pairsums import Inner, pair_sums
     from .pairsums._api import ENGINES
+    from .pairsums._library import native
 
+    ready, told = native()
+    yield Check("kernels", "for this processor", "ok" if ready else "info", told)
     rng = np.random.default_rng(1)
     x, y, values, w = rng.normal(size=(601, 3)), rng.normal(size=(1103, 3)), rng.normal(size=(1103, 2)), np.ones(1103)
     w[7] = 0

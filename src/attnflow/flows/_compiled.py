@@ -3,7 +3,7 @@
 import functools
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -51,12 +51,12 @@ def timed_call(fn: Callable[..., Any], *args: Any, unroll: bool = True) -> Timed
     return Timed(value, compile_seconds, time.perf_counter() - start)
 
 
-def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, bool]:
-    """The shapes of `fn(*args)`, and whether it factorises a matrix; nothing is computed."""
+def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
+    """The shapes of `fn(*args)`, and the names of the operations it is made of; nothing is computed."""
 
-    def make() -> tuple[Any, bool]:
+    def make() -> tuple[Any, frozenset[str]]:
         closed, shapes, _ = eqx.filter_make_jaxpr(fn)(*args)
-        return shapes, _factorizes(closed.jaxpr)
+        return shapes, frozenset(_operations(closed.jaxpr))
 
     return _once("traced", fn, args, make) if _known(args) else make()
 
@@ -89,22 +89,19 @@ def on_one_device(tree: Any) -> Any:
 
 # Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
 # Python when it is first called, by whichever thread comes first; one device has no such race.
-_FACTORIZATIONS = frozenset(
+FACTORIZATIONS = frozenset(
     "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
 )
 
 
-def _factorizes(jaxpr: Any) -> bool:
-    """Whether a traced function factorises a matrix, or solves with one."""
-
+def _operations(jaxpr: Any) -> Iterator[str]:
     def is_jaxpr(p: Any) -> bool:
         return hasattr(p, "jaxpr") or hasattr(p, "eqns")
 
     for eqn in jaxpr.eqns:
-        inner = filter(is_jaxpr, jax.tree.leaves(list(eqn.params.values()), is_leaf=is_jaxpr))
-        if eqn.primitive.name in _FACTORIZATIONS or any(_factorizes(getattr(p, "jaxpr", p)) for p in inner):
-            return True
-    return False
+        yield eqn.primitive.name
+        for inner in filter(is_jaxpr, jax.tree.leaves(list(eqn.params.values()), is_leaf=is_jaxpr)):
+            yield from _operations(getattr(inner, "jaxpr", inner))
 
 
 @functools.cache

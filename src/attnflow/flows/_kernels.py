@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Causal, resolve_kernel
+from ..pairsums._api import plain_kernel
 from ..pairsums._modes import DIMENSIONS, SPECTRAL, modes_for, with_modes
 from ..pairsums._reductions import Exponential
 from ..pairsums._spectral import ERROR, FLOOR, refusal
@@ -31,16 +32,18 @@ def choose_kernel(
     span: Any,
     tolerance: Any,
     *,
-    direct: bool = False,
+    partitioned: bool = False,
 ) -> str:
     """The engine for a run of length `span`; `"spectral"` gets its number of modes or is refused in a sentence.
 
-    `direct` keeps `"auto"` from choosing it.
+    Where XLA is to cut the cloud into parts for many devices (`partitioned`), `"auto"` is an engine of its operations.
     """
     n, d = x0.shape
     chosen = resolve_kernel(kernel, n, n)
+    if kernel == "auto" and partitioned:
+        return plain_kernel(n, n)
     if kernel == "auto":
-        return f"{SPECTRAL}:{_count(model, d)}" if not direct and _pays(model, x0, w, span, tolerance) else chosen
+        return f"{SPECTRAL}:{_count(model, d)}" if _pays(model, x0, w, span, tolerance) else chosen
     if kernel == SPECTRAL:
         why = _structure(model, x0) or _accuracy(model, x0, w, span, tolerance)
         if why is not None:

@@ -20,27 +20,18 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from .._cores import AXIS, all_devices
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, jump_times
-from ..pairsums import resolve_kernel
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._asked import at_layers
-from ._compiled import Timed, everywhere, on_one_device, timed_call, traced
-from ._fused import fused_steps, why_not
+from ._compiled import FACTORIZATIONS, Timed, everywhere, on_one_device, timed_call, traced
+from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
+from ._fused import fused_steps
+from ._native_steps import native_steps
 from ._random import natural_step, typed
 from ._steps import STEPS, State
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite
 
-ENGINES = ("auto", "innermost", "batched", "fused")
-# Up to this dimension, elementwise products over the innermost axis beat batched matrix products.
-INNERMOST_DIMENSION = 8
-# Bytes that the pairs of a chunk may take: a quarter of the second-level cache of one core.
-CHUNK_BYTES = 1 << 18
-# Bytes of observed values that a portion may take.
-PORTION_BYTES = 1 << 26
-# Above this a vector of 16 realisations is too large to be computed together.
-INNERMOST_BYTES = 1 << 25
-
-
+WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel
 _FINITE = " finite"  # no name a user would give
 
 
@@ -92,9 +83,9 @@ def ensemble(
     - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` (default 0.1) between
       observations; or `layers` of weight `dt`, at whole numbers of which `ts` are. Random models bring their own `dt`.
     - `dtype`: of the tokens; default the sampler's.
-    - `engine`: `innermost` or `batched` layout of the realisations, or `fused`, whole trajectories in one kernel of a
-      GPU (float32; interpreted, and slow, elsewhere); `auto` chooses. `chunk`: realisations computed together; no
-      result depends on it.
+    - `engine`: `innermost` or `batched` layout of the realisations; or whole trajectories in one kernel, `native` for
+      this processor (see `attnflow doctor`), `fused` for a GPU (float32; interpreted, and slow, elsewhere). `auto`
+      chooses. `chunk`: realisations computed together; no result depends on it.
 
     Members that end with infinities or not-a-number are counted in `stats["not_finite"]`. Random numbers, and the order
     in which realisations enter a statistic, follow from `key` alone.
@@ -109,12 +100,12 @@ def ensemble(
     w = check_weights(weights, n)
     dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)
-    engine = _engine(engine, models[0], n, d, x0.dtype)
-    kernel = "broadcast" if engine == "innermost" else resolve_kernel("auto", n, n)
-    mesh = all_devices() if is_concrete(models, key, x0) and all_devices().size > 1 else None
+    known = is_concrete(models, key, x0)
+    engine = choose_engine(engine, models[0], x0, w, known)
+    mesh = all_devices() if known and all_devices().size > 1 else None
     share = realizations if mesh is None else -(-realizations // mesh.size)
-    size = _chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
-    plan = _Plan(sampler, min(size, share), engine, solver, kernel, mesh)
+    size = chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
+    plan = _Plan(sampler, min(size, share), engine, solver, kernel_for(engine, n, d), mesh)
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
     jumps = _jumps(models, t0, times[-1])
     stops = np.union1d(times, jumps)
@@ -148,8 +139,8 @@ def _run(
     """Portion after portion: observe, then add to the statistics, each a compiled program."""
     count = models.which.size
     inputs = (models, arrays, statistics, key)
-    shapes, factorizes = traced(_one_realization, plan, *inputs)
-    if factorizes:
+    shapes, operations = traced(_one_realization, plan, *inputs)
+    if operations & FACTORIZATIONS:
         plan = plan._replace(mesh=None)
     states = {
         name: jax.tree.map(lambda a: jnp.broadcast_to(a, (count, *a.shape)), s.start(shapes[name], realizations))
@@ -272,8 +263,8 @@ def _observe(
             drawn = {} if keys is None else {"keys": keys}
             return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
-        if plan.engine == "fused":
-            state = fused_steps(model, state, h, steps, w, plan.solver)
+        if plan.engine in WHOLE:
+            state = WHOLE[plan.engine](model, state, h, steps, w, plan.solver)
         else:
             state = jax.lax.fori_loop(0, steps, advance, state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
@@ -352,31 +343,3 @@ def _just_before(stops: np.ndarray, jumps: np.ndarray, dtype: Any) -> np.ndarray
     """The stops, those at a jump moved to the number before it: the last stage of a step sees the old value."""
     exact = stops.astype(dtype)
     return np.where(np.isin(stops, jumps), np.nextafter(exact, exact.dtype.type(-np.inf)), exact)
-
-
-def _engine(engine: str, model: AbstractModel, n: int, d: int, dtype: Any) -> str:
-    if engine not in ENGINES:
-        raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
-    reason = why_not(model, n, d, dtype)
-    if engine == "fused" and reason is not None:
-        raise InputError(f"no fused ensemble here: {reason}; choose another engine.")
-    if engine != "auto":
-        return engine
-    if jax.default_backend() == "gpu" and reason is None:
-        return "fused"
-    if isinstance(model, AbstractRandomModel):  # numbers are drawn realisation by realisation, and that takes the time
-        return "batched"
-    small = 16 * n * n * jnp.dtype(dtype).itemsize <= INNERMOST_BYTES
-    return "innermost" if d <= INNERMOST_DIMENSION and small else "batched"
-
-
-def _chunk_size(engine: str, n: int, d: int, dtype: Any, realizations: int) -> int:
-    """As many realisations as keep a chunk in the cache; innermost, in whole vectors of 16."""
-    size = jnp.dtype(dtype).itemsize
-    if engine == "fused":  # a kernel fills the GPU with thousands of them
-        return int(np.clip(PORTION_BYTES // (n * d * size), 1, realizations))
-    if engine == "batched":
-        return int(np.clip(CHUNK_BYTES // (n * n * size), 1, realizations))
-    # Coordinates are read again for every pair: with many of them, fewer realisations go together.
-    fit = CHUNK_BYTES // (n * (n + 3 * d) * size)
-    return int(np.clip(round(fit / 16) * 16, 16, -(-realizations // 16) * 16))

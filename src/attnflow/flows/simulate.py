@@ -11,9 +11,10 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from .._cores import all_devices
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
+from ..pairsums._dense import is_small
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._asked import TOLERANCES, at_layers, step_options, times
-from ._compiled import everywhere, on_one_device, timed_call, traced
+from ._compiled import FACTORIZATIONS, everywhere, on_one_device, timed_call, traced
 from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel
 from ._outcome import Outcome, ending
@@ -103,14 +104,14 @@ def simulate(
     if solver == "ifrk4":
         check_step(model, x0.shape[1], dt)
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
-    chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, direct=mesh is not None)
+    chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, partitioned=mesh is not None)
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
     frame = growth_removed(model, x0, start, end) if scheme.continuous else None
     moving = model if frame is None else frame
     inputs = (moving, x0, w, numbers, key)
     if mesh is not None:
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
-    elif (kernel, chosen) == ("auto", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
+    elif kernel == "auto" and chosen in ("native", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
         chosen, inputs = "sharded", everywhere(inputs)
     plan = _Plan(solver, chosen, max_steps, progress)
     with progress_bar(progress):
@@ -147,11 +148,11 @@ def simulate(
 
 
 def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
-    """Whether there are devices to share a large cloud over, and the model allows it."""
-    if all_devices().size == 1:
+    """Whether the cloud is large, there are devices to share it over, and the model allows it."""
+    if is_small(len(x0), len(x0)) or all_devices().size == 1:
         return False
-    _, factorizes = traced(_force, model, x0, w, key)
-    return not factorizes
+    _, operations = traced(_force, model, x0, w, key)
+    return not operations & FACTORIZATIONS
 
 
 def _force(model: AbstractModel, x: Array, w: Array | None, key: PRNGKeyArray | None) -> Array:

@@ -10,9 +10,11 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
 from ._blocked import blocked_sums
-from ._dense import broadcast_sums, dense_sums
+from ._dense import broadcast_sums, dense_sums, is_small
 from ._direct import direct_sums
+from ._library import native
 from ._modes import is_spectral, modes_of, with_modes
+from ._native import native_sums
 from ._pairs import AbstractPairs, Causal, Full
 from ._prefix import seen_weight
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
@@ -28,10 +30,11 @@ ENGINES = {
     "blocked": blocked_sums,
     "sharded": sharded_sums,
     "broadcast": broadcast_sums,
+    "native": native_sums,
     "direct": direct_sums,
 }
-# From here on the dense engine's n-by-m arrays leave the caches and the blocked engine is at least as fast.
-DENSE_PAIRS = 1024 * 1024
+
+NATIVE_QUERIES = 8  # fewer leave most of a vector empty
 
 
 def resolve_kernel(kernel: str, n: int, m: int) -> str:
@@ -40,11 +43,18 @@ def resolve_kernel(kernel: str, n: int, m: int) -> str:
     `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
     """
     if kernel == "auto":
-        large = "direct" if jax.default_backend() == "gpu" else "blocked"
-        return "dense" if n * m <= DENSE_PAIRS else large
+        if n >= NATIVE_QUERIES and native().ready:
+            return "native"
+        plain = plain_kernel(n, m)
+        return "direct" if plain == "blocked" and jax.default_backend() == "gpu" else plain
     if kernel not in ENGINES and not is_spectral(kernel):
         raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}, spectral.")
     return kernel
+
+
+def plain_kernel(n: int, m: int) -> str:
+    """The engine made of XLA's operations that serves `n` queries and `m` keys."""
+    return "dense" if is_small(n, m) else "blocked"
 
 
 def pair_sums(
@@ -72,6 +82,7 @@ def pair_sums(
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
       `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
     - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
+      `native` is a kernel compiled for this processor, on one core (`attnflow doctor` says whether there is one);
       `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
       `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
       proportional to the tokens and with an absolute error, for all pairs and for causal ones

@@ -12,6 +12,14 @@ from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits, tile_sums
 
+# From here on the n-by-m arrays leave the caches and the blocked engine is at least as fast.
+DENSE_PAIRS = 1024 * 1024
+
+
+def is_small(n: int, m: int) -> bool:
+    """Whether all pairs of `n` queries and `m` keys may be in memory at once."""
+    return n * m <= DENSE_PAIRS
+
 
 def dense_sums(
     score: AbstractScore,

@@ -18,6 +18,7 @@ from ._few import WIDTH, Few, exponential_sums, highest, tied_sums
 from ._gpu import LOG2E
 from ._pairs import AbstractPairs, Causal, Full
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
+from ._rules import derived_from
 from ._scores import AbstractScore, Projected
 from ._seen import Seen
 
@@ -38,7 +39,6 @@ def direct_sums(
     def blocked(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, selection: Any) -> Sums:
         return blocked_sums(score, tile, values, log_w, pairs, reduction, selection)
 
-    @jax.custom_jvp
     def direct(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, selection: Any) -> Sums:
         if selection is not None:
             return reduction.finish(jnp.zeros(len(tile.queries), jnp.float32), _ties(tile, values, log_w, selection))
@@ -55,12 +55,7 @@ def direct_sums(
         within = lambda: reduction.finish(bound, _sums(given, bound))  # noqa: E731
         return jax.lax.cond(safe, within, lambda: blocked(score, tile, values, log_w, pairs, None))
 
-    # Forward and reverse: the tangent map of the blocked engine is linear, and can be transposed.
-    @direct.defjvp
-    def _(primals, tangents):
-        return jax.jvp(blocked, primals, tangents)
-
-    return direct(score, tile, values, log_w, pairs, selection)
+    return derived_from(blocked, direct)(score, tile, values, log_w, pairs, selection)
 
 
 def fits(

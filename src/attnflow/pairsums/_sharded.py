@@ -1,4 +1,4 @@
-"""The sharded engine: the blocked one on every device (a core is one), each for its share of the queries."""
+"""The sharded engine: every device (a core is one) does its share of the queries, by the native engine or blocked."""
 
 import equinox as eqx
 import jax
@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._cores import AXIS, all_devices
-from ._blocked import blocked_sums
+from ._native import native_sums
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums
 from ._scores import AbstractScore, Projected
@@ -36,7 +36,7 @@ def sharded_sums(
         queries, query_bias, i = mine
         score, keys, key_bias, values, log_w, pairs, reduction, selection = eqx.combine(numbers, rest)
         part = Projected(queries, keys, query_bias, key_bias)
-        return blocked_sums(score, part, values, log_w, pairs, reduction, selection, rows=i, of=n)
+        return native_sums(score, part, values, log_w, pairs, reduction, selection, rows=i, of=n)
 
     rows, all_of_it = jax.sharding.PartitionSpec(AXIS), jax.sharding.PartitionSpec()
     shared = jax.shard_map(share, mesh=mesh, in_specs=(rows, all_of_it), out_specs=rows, check_vma=False)

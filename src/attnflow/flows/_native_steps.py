@@ -1,0 +1,68 @@
+r"""Many clouds, many steps, one call: a kernel for this processor (`pairsums/pair_sums.cc`) keeps a realisation in the
+cache from one observation to the next. What `_fused` is for a GPU.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..attention import Softmax, Unnormalized
+from ..models import AbstractModel, SelfAttention
+from ..models.schedules import depends_on_time
+from ..pairsums import Causal, Full
+from ..pairsums._algebra import matmul
+from ..pairsums._library import TRAJECTORIES, native
+from ..pairsums._native import seen
+from ..spaces import Euclidean, Sphere
+from ._steps import State
+
+SOLVERS = {"euler-retract": 0, "layers": 0, "euler": 1, "rk4": 2}  # as the kernel counts them
+
+
+def why_not(model: AbstractModel, dtype: Any) -> str | None:
+    """The reason why there is no kernel for such an ensemble; `None` if there is one."""
+    if not native().ready:
+        return f"kernels for this processor: {native().told}"
+    if jnp.dtype(dtype) not in (jnp.float32, jnp.float64):
+        return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32 and float64"
+    if type(model) is not SelfAttention or type(model.attention) not in (Softmax, Unnormalized):
+        return "the kernel knows softmax and unnormalised self-attention alone"
+    pairs = model.pairs
+    plain = (type(pairs) is Full and pairs.skip is None) or (type(pairs) is Causal and pairs.at is None)
+    if not plain or pairs.normalized:
+        return "the kernel knows all pairs and causal ones alone, without weights that are normalised"
+    if type(model.space) not in (Sphere, Euclidean):
+        return f"the kernel does not know the space {type(model.space).__name__}"
+    if depends_on_time(model.attention):
+        return "the parameters change with time"
+    return None
+
+
+def native_steps(
+    model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
+) -> State:
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    x = jnp.swapaxes(state[0], 1, 2)
+    _, d, n = x.shape
+    attention, dtype = model.attention, x.dtype
+    normalized, gradient = isinstance(attention, Softmax), getattr(attention, "gradient", False)
+    nothing, no_matrix = jnp.zeros(0, dtype), jnp.zeros((d, 0), dtype)
+    B = attention.B if attention.Q is None else matmul(attention.Q.T, attention.K)
+    last, slope = seen(model.pairs, jnp.arange(n), n, n, dtype)
+    log_w = nothing if w is None else jnp.log(w.astype(dtype))
+    if not normalized:
+        log_w = jnp.full(n, -jnp.log(n), dtype) if w is None else log_w
+        log_w = log_w - slope if slope.size and model.pairs.strict else log_w  # from the last key seen to oneself
+    beta = attention.beta.astype(dtype)
+    h = h * beta if gradient else h  # beta-USA is USA on a faster clock, which is a longer step
+    flags = (SOLVERS[solver], isinstance(model.space, Sphere), normalized, getattr(attention, "shifted", False))
+    out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2
+    x, y = jax.ffi.ffi_call(TRAJECTORIES, out)(
+        *(x, log_w, last, slope),
+        *(no_matrix if a is None else jnp.asarray(a, dtype) for a in (B, attention.V)),
+        jnp.stack([h.astype(dtype), beta]),
+        jnp.stack([steps.astype(jnp.int32), *(jnp.int32(flag) for flag in flags)]),
+    )
+    return jnp.swapaxes(x, 1, 2), jnp.swapaxes(y, 1, 2)

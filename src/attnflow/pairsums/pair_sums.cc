@@ -1,0 +1,446 @@
+// Sums over pairs of tokens on a processor, in float32 and float64, for any dimension; `_library.py` compiles this file.
+//
+// For every query i, over the keys j that it sees,
+//
+//     top_i = max_j s_ij,   mass_i = sum_j e^{s_ij - top_i},   num_i = sum_j e^{s_ij - top_i} v_j,
+//     s_ij = <q_i, k_j> + bias_j,   and for causal pairs   s_ij - slope (last_i - j)  where j <= last_i.
+//
+// Queries are the lanes of vectors: a tile of them goes along the keys, a tile of keys at a time, and scores, exponentials
+// and sums of a tile stay in the first-level cache. Both products are of one kind, rows of vectors times numbers, and run
+// at the rate of the arithmetic units. Nothing is summed across lanes. Tokens are the last axis of all arrays.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "xla/ffi/api/c_api.h"
+
+#if defined(__AVX512F__)
+constexpr long kBytes = 64;
+#elif defined(__AVX__)
+constexpr long kBytes = 32;
+#else
+constexpr long kBytes = 16;
+#endif
+
+constexpr int kAcross = 2;  // vectors of queries in a tile; with 8 keys they make 16 sums, half of the registers
+constexpr int kDown = 8;    // keys (in a sum: values) that go together
+constexpr long kKeys = 64;  // keys in a tile
+
+template <class T> struct Lanes;
+template <> struct Lanes<float> {
+  typedef float vector __attribute__((vector_size(kBytes)));
+  typedef uint32_t bits __attribute__((vector_size(kBytes)));
+};
+template <> struct Lanes<double> {
+  typedef double vector __attribute__((vector_size(kBytes)));
+  typedef uint64_t bits __attribute__((vector_size(kBytes)));
+};
+template <class T> using Vector = typename Lanes<T>::vector;
+template <class T> using Bits = typename Lanes<T>::bits;
+template <class T> constexpr long kLanes = kBytes / sizeof(T);
+
+template <class T> inline Vector<T> all(T a) { return a - Vector<T>{}; }
+template <class T> inline Vector<T> loaded(const T* a) {
+  Vector<T> v;
+  memcpy(&v, a, kBytes);  // from anywhere
+  return v;
+}
+template <class T> inline Vector<T>& at(T* a, long k) { return *reinterpret_cast<Vector<T>*>(a + k * kLanes<T>); }
+
+// e^x = 2^k e^r with k a whole number and |r| <= log(2)/2; e^r = 1 + r + r^2 q(r), where q has nearly the least greatest
+// relative error on that interval: 1e-7 and 2e-17. For x <= 0; zero below the smallest normal number. The sum with kRound
+// leaves k in the last bits, and a product with 2^k keeps not-a-number.
+template <class T> struct Exp;
+template <> struct Exp<float> {
+  static constexpr float kRound = 12582912.f, kHigh = 0.693359375f, kLow = -2.12194440e-4f, kLowest = -87.3f;
+  static constexpr float kQ[] = {0.008312501376070348f, 0.041890331599788236f, 0.16667115387828668f, 0.4999923030887648f};
+  static constexpr uint32_t kMantissa = 23, kBias = 127;
+};
+template <> struct Exp<double> {
+  static constexpr double kRound = 6755399441055744.0, kHigh = 0.69314718036912381649, kLow = 1.90821492927058770002e-10;
+  static constexpr double kLowest = -708.3;
+  static constexpr double kQ[] = {2.5100375929185925e-08, 2.762007600563138e-07,  2.7557268480106926e-06, 2.480152132210459e-05,
+                                  0.00019841269863040675, 0.001388888891719689,   0.008333333333330065,   0.041666666666624164,
+                                  0.16666666666666669,    0.5000000000000001};
+  static constexpr uint64_t kMantissa = 52, kBias = 1023;
+};
+
+template <class T> inline Vector<T> exponential(Vector<T> x) {
+  using E = Exp<T>;
+  constexpr int count = sizeof(E::kQ) / sizeof(T);
+  Vector<T> t = x * T(1.4426950408889634) + E::kRound;
+  Vector<T> k = t - E::kRound;
+  Vector<T> r = (x - k * E::kHigh) - k * E::kLow;
+  Vector<T> q = r * E::kQ[0] + E::kQ[1];
+#pragma GCC unroll 16
+  for (int i = 2; i < count; i++) q = q * r + E::kQ[i];
+  Vector<T> power = (Vector<T>)(((Bits<T>)t + E::kBias) << E::kMantissa);
+  Vector<T> e = (r * (q * r + T(1)) + T(1)) * power;
+  return x < E::kLowest ? Vector<T>{} : e;
+}
+
+// total += more; what rounding takes away is kept in `lost` for the next time, so that errors do not grow with the number
+// of tiles. Infinity has lost nothing, and stays infinity.
+template <class T> inline void add(Vector<T>& total, Vector<T>& lost, Vector<T> more) {
+  more -= lost;
+  Vector<T> now = total + more, off = (now - total) - more;
+  lost = off == off ? off : Vector<T>{};
+  total = now;
+}
+
+// c[j] = start[j] + sum_k a[k] b[j, k] for J rows of A vectors, without a start from zero; with `lost` it is added to c,
+// once it is whole.
+template <class T, int A, int J>
+inline void multiply_rows(const T* a, const T* b, long along_j, long along_k, long count, const T* start, T* c, T* lost) {
+  Vector<T> sum[J][A];
+#pragma GCC unroll 16
+  for (int j = 0; j < J; j++)
+#pragma GCC unroll 4
+    for (int i = 0; i < A; i++) sum[j][i] = start ? all(start[j]) : Vector<T>{};
+  for (long k = 0; k < count; k++) {
+    Vector<T> row[A];
+#pragma GCC unroll 4
+    for (int i = 0; i < A; i++) row[i] = at(const_cast<T*>(a), k * A + i);
+#pragma GCC unroll 16
+    for (int j = 0; j < J; j++) {
+      Vector<T> number = all(b[j * along_j + k * along_k]);
+#pragma GCC unroll 4
+      for (int i = 0; i < A; i++) sum[j][i] += row[i] * number;
+    }
+  }
+#pragma GCC unroll 16
+  for (int j = 0; j < J; j++)
+#pragma GCC unroll 4
+    for (int i = 0; i < A; i++)
+      if (lost) add<T>(at(c, j * A + i), at(lost, j * A + i), sum[j][i]);
+      else at(c, j * A + i) = sum[j][i];
+}
+
+template <class T, int A>
+void multiply(const T* a, const T* b, long along_j, long along_k, long rows, long count, const T* start, T* c, T* lost) {
+  for (; rows > 0; rows -= kDown) {
+    switch (rows) {
+#define ROWS(J) multiply_rows<T, A, J>(a, b, along_j, along_k, count, start, c, lost)
+      case 1: return ROWS(1);
+      case 2: return ROWS(2);
+      case 3: return ROWS(3);
+      case 4: return ROWS(4);
+      case 5: return ROWS(5);
+      case 6: return ROWS(6);
+      case 7: return ROWS(7);
+      default: ROWS(kDown);
+#undef ROWS
+    }
+    b += kDown * along_j;
+    start = start ? start + kDown : nullptr;
+    c += kDown * A * kLanes<T>;
+    lost = lost ? lost + kDown * A * kLanes<T> : nullptr;
+  }
+}
+
+template <class T> struct Cloud {
+  long n, m, d, p;
+  T scale;                                  // of the queries
+  const T *queries, *keys, *bias, *values;  // (d, n), (d, m), (m), (p, m)
+  const T *last, *slope;                    // (n), one number; no last: all pairs
+  T *num, *mass, *top;                      // (p, n), (n), (n)
+  T* space;                                 // d + kKeys + 2 p rows of vectors, and last
+};
+
+// Pairs after the last key that a query sees weigh nothing, and those before it less by the slope.
+template <class T, int A> inline void hide_unseen(T* scores, const T* last, T slope, long first, long count) {
+  const T nothing = -std::numeric_limits<T>::infinity();
+  for (long j = 0; j < count; j++)
+#pragma GCC unroll 4
+    for (int i = 0; i < A; i++) {
+      Vector<T> ahead = T(first + j) - at(const_cast<T*>(last), i);
+      Vector<T>& s = at(scores, j * A + i);
+      s = ahead > T(0) ? all(nothing) : s + slope * ahead;
+    }
+}
+
+// The queries from `first` on that A vectors hold, against all keys.
+template <class T, int A> void tile(const Cloud<T>& in, long first) {
+  constexpr long width = A * kLanes<T>;
+  const T nothing = -std::numeric_limits<T>::infinity();
+  const long own = in.n - first < width ? in.n - first : width;
+  T *queries = in.space, *e = queries + in.d * width, *sum = e + kKeys * width;
+  T *lost = sum + in.p * width, *last = lost + in.p * width;
+  for (long c = 0; c < in.d; c++) {
+    T* row = queries + c * width;
+    const T* given = in.queries + c * in.n + first;
+    if (own == width)
+      for (long i = 0; i < width; i++) row[i] = in.scale * given[i];
+    else
+      for (long i = 0; i < width; i++) row[i] = i < own ? in.scale * given[i] : T(0);
+  }
+  long seen = in.m, by_all = in.m;  // keys that some query sees, and that all do
+  if (in.last) {
+    T greatest = T(-1), least = T(in.m);
+    for (long i = 0; i < width; i++) {
+      T l = last[i] = in.last[first + (i < own ? i : 0)];
+      greatest = l > greatest ? l : greatest;
+      least = l < least ? l : least;
+    }
+    seen = greatest < T(in.m - 1) ? long(greatest) + 1 : in.m;
+    by_all = in.slope ? 0 : least < T(in.m - 1) ? long(least < T(-1) ? T(-1) : least) + 1 : in.m;
+  }
+  if (!seen) memset(sum, 0, sizeof(T) * in.p * width);
+  if (seen > kKeys) memset(lost, 0, sizeof(T) * in.p * width);
+  static constexpr T zeros[kKeys] = {};
+  Vector<T> top[A], mass[A] = {}, lost_mass[A] = {};
+  for (int i = 0; i < A; i++) top[i] = all(nothing);
+  for (long j0 = 0; j0 < seen; j0 += kKeys) {
+    const long count = seen - j0 < kKeys ? seen - j0 : kKeys;
+    multiply<T, A>(queries, in.keys + j0, 1, in.m, count, in.d, in.bias ? in.bias + j0 : zeros, e, nullptr);
+    if (in.last && j0 + count > by_all) hide_unseen<T, A>(e, last, in.slope ? *in.slope : T(0), j0, count);
+    Vector<T> base[A];
+    for (int i = 0; i < A; i++) base[i] = top[i];
+    for (long j = 0; j < count; j++)
+#pragma GCC unroll 4
+      for (int i = 0; i < A; i++) base[i] = at(e, j * A + i) > base[i] ? at(e, j * A + i) : base[i];
+    for (int i = 0; i < A; i++) {
+      const Vector<T> before = top[i];
+      top[i] = base[i];
+      base[i] = base[i] == nothing ? Vector<T>{} : base[i];  // no key yet: nothing to be relative to
+      if (!j0) continue;
+      const Vector<T> scale = exponential<T>(before - base[i]);
+      mass[i] *= scale, lost_mass[i] *= scale;
+      for (long c = 0; c < 2 * in.p; c++) at(sum, c * A + i) *= scale;  // what was lost comes after the sums
+    }
+    Vector<T> more[A] = {};
+    for (long j = 0; j < count; j++)
+#pragma GCC unroll 4
+      for (int i = 0; i < A; i++) more[i] += at(e, j * A + i) = exponential<T>(at(e, j * A + i) - base[i]);
+    for (int i = 0; i < A; i++)
+      if (j0) add<T>(mass[i], lost_mass[i], more[i]);
+      else mass[i] = more[i];
+    if (in.p) multiply<T, A>(e, in.values + j0, in.m, 1, in.p, count, nullptr, sum, j0 ? lost : nullptr);
+  }
+  for (long c = 0; c < in.p; c++) memcpy(in.num + c * in.n + first, sum + c * width, sizeof(T) * own);
+  memcpy(in.mass + first, mass, sizeof(T) * own);
+  memcpy(in.top + first, top, sizeof(T) * own);
+}
+
+// The frame of a call, read. Results have leading axes of clouds, tokens last; so have arguments, with length 1 along the
+// axes whose clouds share them. An empty argument is left out.
+template <class T> struct Call {
+  XLA_FFI_CallFrame* frame;
+  const XLA_FFI_Buffer& argument(int k) const { return *static_cast<XLA_FFI_Buffer*>(frame->args.args[k]); }
+  const XLA_FFI_Buffer& made(int k) const { return *static_cast<XLA_FFI_Buffer*>(frame->rets.rets[k]); }
+  T* result(int k) const { return static_cast<T*>(made(k).data); }
+  long size(int k, int back) const { return argument(k).dims[argument(k).rank - back]; }
+  bool none(int k) const { return size(k, 1) == 0; }
+  bool is(int k, long count) const { return size(k, 1) == count; }
+  bool is(int k, long rows, long columns) const { return size(k, 2) == rows && size(k, 1) == columns; }
+  long count() const {
+    long clouds = 1;
+    for (long axis = 0; axis < made(0).rank - 2; axis++) clouds *= made(0).dims[axis];
+    return clouds;
+  }
+  // What argument k, with so many axes of its own, is for one of the clouds.
+  const T* of(int k, int axes, long cloud) const {
+    const XLA_FFI_Buffer& a = argument(k);
+    if (none(k)) return nullptr;
+    long stride = 1, index = 0;
+    for (long axis = a.rank - 1; axis >= 0; axis--) {
+      if (axis < a.rank - axes) {
+        const long all = made(0).dims[axis];
+        if (a.dims[axis] > 1) index += cloud % all * stride;
+        cloud /= all;
+      }
+      stride *= a.dims[axis];
+    }
+    return static_cast<const T*>(a.data) + index;
+  }
+};
+
+static XLA_FFI_Error* failure(XLA_FFI_CallFrame* frame, XLA_FFI_Error_Code code, const char* message) {
+  XLA_FFI_Error_Create_Args args = {XLA_FFI_Error_Create_Args_STRUCT_SIZE, nullptr, message, code};
+  return frame->api->XLA_FFI_Error_Create(&args);
+}
+static XLA_FFI_Error* no_memory(XLA_FFI_CallFrame* frame) {
+  return failure(frame, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "no memory for a tile of pairs");
+}
+static XLA_FFI_Error* no_agreement(XLA_FFI_CallFrame* frame) {
+  return failure(frame, XLA_FFI_Error_Code_INVALID_ARGUMENT, "the shapes of the arrays do not agree");
+}
+
+template <class T> long tile_space(long d, long p) { return (d + kKeys + 2 * p + 1) * kAcross * kLanes<T>; }
+
+template <class T> T* new_space(long numbers) {
+  return static_cast<T*>(aligned_alloc(kBytes, (numbers * sizeof(T) + kBytes - 1) / kBytes * kBytes));
+}
+
+template <class T> void sum_pairs(const Cloud<T>& in) {
+  for (long first = 0; first < in.n; first += kAcross * kLanes<T>)
+    if (in.n - first <= kLanes<T>) tile<T, 1>(in, first);
+    else tile<T, kAcross>(in, first);
+}
+
+// Arguments: queries, keys, bias, values, last, slope. Results: num, mass, top.
+template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
+  const Call<T> call = {frame};
+  const long d = call.size(0, 2), n = call.size(0, 1), m = call.size(1, 1), p = call.size(3, 2);
+  const bool agree = call.is(1, d, m) && (call.none(2) || call.is(2, m)) && call.is(3, p, m) &&
+                     (call.none(4) || call.is(4, n)) && (call.none(5) || call.is(5, 1));
+  if (!agree) return no_agreement(frame);
+  T* space = new_space<T>(tile_space<T>(d, p));
+  if (!space) return no_memory(frame);
+  for (long c = 0; c < call.count(); c++)
+    sum_pairs<T>({n, m, d, p, T(1), call.of(0, 2, c), call.of(1, 2, c), call.of(2, 1, c), call.of(3, 2, c),
+                  call.of(4, 1, c), call.of(5, 1, c), call.result(0) + c * p * n, call.result(1) + c * n,
+                  call.result(2) + c * n, space});
+  free(space);
+  return nullptr;
+}
+
+// Many steps of one cloud of self-attention,  y' = V sum_j a_ij y_j,  a_ij ~ e^{beta <y_i, B y_j>},  on the sphere or
+// in R^d: the steps of flows/_steps.py, in its arithmetic.
+enum Solver { kEulerRetract = 0, kEuler = 1, kRk4 = 2 };
+
+template <class T> struct Flow {
+  long n, d;
+  T h, beta;
+  long steps;
+  Solver solver;
+  bool sphere, normalized, shifted;
+  const T *bias, *last, *slope;
+  const T *score, *value;  // B and V, (d, d), or nothing
+  T *queries, *values, *num, *mass, *top, *total, *space;
+
+  // sum_k a[k] m[k, c] for every coordinate c, or with `transposed` sum_k m[c, k] a[k]
+  void apply(const T* matrix, bool transposed, const T* a, T* out) const {
+    for (long c = 0; c < d; c++) {
+      T* row = out + c * n;
+      memset(row, 0, sizeof(T) * n);
+      for (long k = 0; k < d; k++) {
+        const T number = transposed ? matrix[c * d + k] : matrix[k * d + c];
+        for (long i = 0; i < n; i++) row[i] += number * a[k * n + i];
+      }
+    }
+  }
+
+  // <a_i, b_i> of every token, in `mass`; a vector of tokens at a time, whose sum stays in a register
+  void inner(const T* a, const T* b) const {
+    constexpr long L = kLanes<T>;
+    long i = 0;
+    for (; i + L <= n; i += L) {
+      Vector<T> sum = {};
+      for (long c = 0; c < d; c++) sum += loaded(a + c * n + i) * loaded(b + c * n + i);
+      memcpy(mass + i, &sum, kBytes);
+    }
+    for (; i < n; i++) {
+      mass[i] = T(0);
+      for (long c = 0; c < d; c++) mass[i] += a[c * n + i] * b[c * n + i];
+    }
+  }
+
+  void nearest(T* y) const {
+    if (!sphere) return;
+    inner(y, y);
+    for (long i = 0; i < n; i++) mass[i] = T(1) / std::sqrt(mass[i] > T(0) ? mass[i] : T(1));
+    for (long c = 0; c < d; c++)
+      for (long i = 0; i < n; i++) y[c * n + i] *= mass[i];
+  }
+
+  // The force at y, in `num`.
+  void force(const T* y) {
+    if (score) apply(score, false, y, queries);
+    if (value) apply(value, true, y, values);
+    sum_pairs<T>({n, n, d, d, beta, score ? queries : y, y, bias, value ? values : y, last, slope, num, mass, top, space});
+    if (normalized)
+      for (long i = 0; i < n; i++) mass[i] = mass[i] == T(0) ? T(0) : T(1) / mass[i];
+    else
+      for (long i = 0; i < n; i++) mass[i] = std::exp(top[i] - (shifted ? beta : T(0)));
+    for (long c = 0; c < d; c++)
+      for (long i = 0; i < n; i++) num[c * n + i] *= mass[i];
+  }
+
+  void project(const T* y) {
+    if (!sphere) return;
+    inner(y, num);
+    for (long c = 0; c < d; c++)
+      for (long i = 0; i < n; i++) num[c * n + i] -= mass[i] * y[c * n + i];
+  }
+
+  // From the state x and its nearest point y to those after one step; with a retraction y is the state.
+  void step(T* x, T* y) {
+    const long size = d * n;
+    if (solver == kEulerRetract) {
+      force(y);
+      for (long k = 0; k < size; k++) y[k] += h * num[k];
+      return nearest(y);
+    }
+    if (solver == kEuler) {
+      force(y), project(y);
+      for (long k = 0; k < size; k++) y[k] = x[k] += h * num[k];
+      return nearest(y);
+    }
+    memset(total, 0, sizeof(T) * size);
+    for (int stage = 0; stage < 4; stage++) {
+      const T weight = stage == 0 || stage == 3 ? T(1) / 6 : T(1) / 3, ahead = stage < 2 ? h / 2 : h;
+      force(y), project(y);
+      for (long k = 0; k < size; k++) total[k] += weight * num[k];
+      if (stage == 3) break;
+      for (long k = 0; k < size; k++) y[k] = x[k] + ahead * num[k];
+      nearest(y);
+    }
+    for (long k = 0; k < size; k++) y[k] = x[k] += h * total[k];
+    nearest(y);
+  }
+};
+
+// Arguments: x (clouds, d, n), bias (n), last (n), slope (1), B (d, d), V (d, d), h and beta, and whole numbers: steps,
+// solver, sphere, normalized, shifted. Results: the state, and its nearest point.
+template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
+  const Call<T> call = {frame};
+  const long d = call.size(0, 2), n = call.size(0, 1), size = d * n;
+  const bool agree = (call.none(1) || call.is(1, n)) && (call.none(2) || call.is(2, n)) &&
+                     (call.none(3) || call.is(3, 1)) && (call.none(4) || call.is(4, d, d)) &&
+                     (call.none(5) || call.is(5, d, d)) && call.is(6, 2) && call.is(7, 5);
+  if (!agree) return no_agreement(frame);
+  const T* numbers = call.of(6, 1, 0);
+  const int32_t* kind = static_cast<const int32_t*>(call.argument(7).data);
+  T* space = new_space<T>(4 * size + 2 * n + kLanes<T> + tile_space<T>(d, d));
+  if (!space) return no_memory(frame);
+  T* rest = space + tile_space<T>(d, d);
+  Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], Solver(kind[1]), kind[2] != 0, kind[3] != 0, kind[4] != 0,
+                  call.of(1, 1, 0), call.of(2, 1, 0), call.of(3, 1, 0), call.of(4, 2, 0), call.of(5, 2, 0),
+                  rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size, space};
+  for (long c = 0; c < call.count(); c++) {
+    T *x = call.result(0) + c * size, *y = call.result(1) + c * size;
+    memcpy(x, call.of(0, 2, c), sizeof(T) * size);
+    memcpy(y, x, sizeof(T) * size);
+    flow.nearest(y);
+    for (long k = 0; k < flow.steps; k++) flow.step(x, y);
+    if (flow.solver == kEulerRetract && flow.steps > 0) memcpy(x, y, sizeof(T) * size);
+  }
+  free(space);
+  return nullptr;
+}
+
+template <class Work32, class Work64> XLA_FFI_Error* answer(XLA_FFI_CallFrame* frame, Work32 in32, Work64 in64) {
+  for (auto* more = frame->extension_start; more; more = more->next)
+    if (more->type == XLA_FFI_Extension_Metadata) {  // XLA asks what this was compiled for
+      auto& version = reinterpret_cast<XLA_FFI_Metadata_Extension*>(more)->metadata->api_version;
+      version.major_version = XLA_FFI_API_MAJOR;
+      version.minor_version = XLA_FFI_API_MINOR;
+      return nullptr;
+    }
+  const auto dtype = static_cast<XLA_FFI_Buffer*>(frame->args.args[0])->dtype;
+  if (dtype != XLA_FFI_DataType_F32 && dtype != XLA_FFI_DataType_F64)
+    return failure(frame, XLA_FFI_Error_Code_INVALID_ARGUMENT, "pair sums take float32 or float64");
+  return dtype == XLA_FFI_DataType_F32 ? in32(frame) : in64(frame);
+}
+
+extern "C" XLA_FFI_Error* attnflow_pair_sums(XLA_FFI_CallFrame* frame) {
+  return answer(frame, pair_sums<float>, pair_sums<double>);
+}
+
+extern "C" XLA_FFI_Error* attnflow_trajectories(XLA_FFI_CallFrame* frame) {
+  return answer(frame, trajectories<float>, trajectories<double>);
+}
