@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 import attnflow as af
+from attnflow.pairsums._library import native
 
-from . import ensembles, explorer, spectral, systems
+from . import ensembles, explorer, profile, spectral, systems
 from .machine import ceilings, description
-from .profile import profile
 from .timing import race
 
 Case = tuple[str, dict[str, Callable[[], object]], float, float]
@@ -22,8 +22,10 @@ Case = tuple[str, dict[str, Callable[[], object]], float, float]
 
 def cases() -> Iterator[Case]:
     """Name, contestants, pairs and compile seconds of each piece of work."""
-    for d, realizations, steps in ((2, 1024, 300), (8, 1024, 100), (32, 512, 100), (128, 256, 100)):
-        yield f"ensemble n=32 d={d} float32", *ensembles.contestants(d, realizations, steps)
+    af.precision("float32")  # as who wants float32 would have it; the others draw in float32, too
+    for d, realizations in profile.REALIZATIONS.items():
+        yield f"ensemble n=32 d={d} float32", *ensembles.contestants(d, realizations, steps=300)
+    af.precision("float64")
     for d in (3, 64):
         for dtype in ("float32", "float64"):
             yield f"one system n=8192 d={d} {dtype}", *systems.contestants(8192, d, dtype)
@@ -33,7 +35,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--save", metavar="NAME", help="also write benchmarks/results/NAME.json")
     arguments = parser.parse_args()
-    af.precision("float64")
     console = Console() if sys.stdout.isatty() else Console(width=120)  # a file is not cut to a screen
     table = Table(title="attnflow, and how many times faster it is than others")
     for column in ("work", "Gpair/s", "of exp", "compile"):
@@ -41,6 +42,7 @@ def main() -> None:
     rivals = ["NumPy", "PyTorch eager", "torch SDPA", "KeOps"]
     for rival in rivals:
         table.add_column(rival.split()[-1], justify="right", no_wrap=True)
+    af.precision("float64")
     record: dict[str, Any] = {"machine": description(), "ceilings": ceilings(), "cases": []}
     for name, contestants, pairs, compile_seconds in cases():
         with console.status(f"{name} ..."):
@@ -54,10 +56,14 @@ def main() -> None:
             name, f"{rate['attnflow']:.2f}", f"{rate['attnflow'] / exp_rate:.0%}", f"{compile_seconds:.1f} s", *shown
         )
     console.print(table)
-    record["profile"] = {f"ensemble n=32 d={d}": profile(d) for d in (2, 8, 32, 128)}
-    for name, parts in record["profile"].items():
-        told = (f"{what} {rate:.2f} {unit}" for (what, unit), rate in ((k.rsplit(" ", 1), v) for k, v in parts.items()))
-        console.print(f"{name}, parts alone: {', '.join(told)}")
+    af.precision("float32")
+    record["profile"] = {"native": native().told, "exponentials": (exponentials := profile.exponentials())}
+    console.print(f"A pair that is an exponential and little else: {exponentials:.2f} Gpair/s")
+    for d in profile.REALIZATIONS:
+        rates = profile.profile(d, exponentials, record["ceilings"]["multiply-add float32"])
+        record["profile"][f"ensemble n=32 d={d}"] = rates
+        console.print(f"ensemble n=32 d={d}, Gpair/s: {', '.join(f'{who} {rate:.2f}' for who, rate in rates.items())}")
+    af.precision("float64")
     record["spectral"] = []
     for case in spectral.results():
         record["spectral"].append(case)

@@ -1,77 +1,73 @@
-"""Where the time of an ensemble goes: the parts of a step, each alone, in the layout that the ensemble has.
+"""How near an ensemble comes to what the processor could do, and what the ways to compute it make.
 
-In few dimensions realisations are the innermost axis and a step is scores with exponentials, masses, and means. For
-d = 32 and 128 it is as fast as XLA's products of many small matrices, and those run well below the rate of one large
-product. The rates say how much a faster part would bring.
+A pair in dimension d costs 2 d multiply-adds and one exponential. The rate of multiply-adds is that of one large
+product of matrices (`machine.ceilings`). A pair with an exponential and next to nothing else is one in dimension 1
+without values. Both together, one after the other, are the most that a kernel can reach.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 
-from attnflow._cores import AXIS, all_devices
+import attnflow as af
+from attnflow._cores import map_rows, placed_rows, usable_cores
 from attnflow.flows._compiled import compiler_options
-from attnflow.flows._trailing import trailing_vmap
-from attnflow.flows.ensemble import INNERMOST_DIMENSION
-from attnflow.pairsums._algebra import BROADCAST
-from attnflow.pairsums._exponential import exp
+from attnflow.pairsums._library import native
 
+from .ensembles import BETA, STATE, H, N
 from .timing import race
 
-N, REPEATS = 32, 50
-Part = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
-
-# Each takes tokens and weights to tokens and weights, and each result flows into the next input, so that no repetition
-# can be left out.
-INNERMOST: dict[str, Part] = {
-    "scores and exponentials": lambda x, e: (x + 1e-9 * e[:, :1], exp(_scores(x) - 1)),
-    "masses": lambda x, e: (x + 1e-9 * jnp.sum(e, axis=1)[:, None], e),
-    "means": lambda x, e: (1e-3 * jnp.sum(e[:, :, None] * x[None], axis=1), e),
-}
-BATCHED: dict[str, Part] = {
-    "scores": lambda x, e: (x + 1e-9 * jnp.einsum("bid,bjd->bij", x, x)[..., :1], e),
-    "exponentials": lambda x, e: (x, exp(-e)),
-    "means": lambda x, e: (1e-3 * jnp.einsum("bij,bjd->bid", e, x), e),
-}
+STEPS = 500
+REALIZATIONS = {2: 1024, 8: 1024, 32: 512, 128: 256}
 
 
-def profile(d: int) -> dict[str, float]:
-    """Gpair/s of each part alone, all cores working, n = 32 tokens, float32; products also in G multiply-adds/s."""
-    few = d <= INNERMOST_DIMENSION
-    mesh, rng = all_devices(), np.random.default_rng(0)
-    chunk = 32 if few else 64
-    shapes = ((N, d, chunk), (N, N, chunk)) if few else ((chunk, N, d), (chunk, N, N))
-    rows = PartitionSpec(AXIS)
-    x, e = (
-        jax.device_put(rng.uniform(size=(mesh.size, *shape)).astype(np.float32) / d, NamedSharding(mesh, rows))
-        for shape in shapes
-    )
-    runs = {}
-    for name, part in (INNERMOST if few else BATCHED).items():
+def exponentials() -> float:
+    """G pairs per second, all cores working, float32, where a pair is one exponential and little else."""
+    n, repeats = 1024, 20
+    x = np.random.default_rng(0).standard_normal((usable_cores(), n, 1)).astype(np.float32)
 
-        def repeated(x, e, part=part):
-            return jax.lax.fori_loop(0, REPEATS, lambda _, c: part(*c), (x[0], e[0]))
+    def one(x: Any, _: Any) -> Any:
+        def again(_: Any, x: Any) -> Any:
+            _, log_z = af.pair_sums(af.Inner(1.0), x, x, jnp.zeros((n, 0), x.dtype), kernel="auto")
+            return x + 1e-9 * log_z[:, None]
 
-        shared = jax.shard_map(
-            lambda x, e, repeated=repeated: jax.tree.map(lambda a: a[None], repeated(x, e)),
-            mesh=mesh,
-            in_specs=rows,
-            out_specs=rows,
+        return jax.lax.fori_loop(0, repeats, again, x)
+
+    rows = placed_rows(x)
+    program = jax.jit(lambda rows: map_rows(one, rows)).lower(rows).compile(compiler_options())
+    seconds = race({"exp": lambda: jax.block_until_ready(program(rows))}, rounds=20)["exp"]
+    return len(x) * n * n * repeats / seconds / 1e9
+
+
+def profile(d: int, exponentials: float, multiply_adds: float) -> dict[str, float]:
+    """Gpair/s at most, and of every engine of ensembles that there is; n = 32 tokens, float32, many steps."""
+    engines = ["native", "innermost", "batched"]
+    if not native().ready:
+        engines.remove("native")
+    key, model = jax.random.key(0), af.SelfAttention(beta=BETA)
+
+    def sample(k: Any) -> Any:
+        return af.sphere.uniform(n=N, d=d, key=k)
+
+    def run(engine: str) -> Any:
+        return af.ensemble(
+            model,
+            sample,
+            realizations=REALIZATIONS[d],
+            ts=[STEPS * H],
+            reduce=STATE,
+            key=key,
+            solver="euler-retract",
+            dt=H,
+            dtype=jnp.float32,
+            engine=engine,
         )
-        program = jax.jit(shared).lower(x, e).compile(compiler_options(unroll=few))
-        runs[name] = lambda program=program: jax.block_until_ready(program(x, e))
-    best = race(runs, rounds=20)
-    pairs = REPEATS * e.size
-    found = {f"{name} Gpair/s": pairs / seconds / 1e9 for name, seconds in best.items()}
-    together = 1 / sum(1 / rate for rate in found.values())
-    if not few:
-        found |= {f"{name} Gmadd/s": d * found[f"{name} Gpair/s"] for name in ("scores", "means")}
-    return {**found, "all parts Gpair/s": together}
 
-
-def _scores(x: jax.Array) -> jax.Array:
-    """All inner products of tokens `(n, d, realisations)`, coordinate by coordinate as the engine takes them."""
-    return trailing_vmap(lambda y: BROADCAST.outer(y, y), (x,), (True,))
+    best = race({engine: lambda engine=engine: run(engine) for engine in engines}, rounds=3)
+    pairs = REALIZATIONS[d] * N * N * STEPS
+    return {
+        "at most": 1 / (1 / exponentials + 2 * d / multiply_adds),
+        **{engine: pairs / seconds / 1e9 for engine, seconds in best.items()},
+    }
