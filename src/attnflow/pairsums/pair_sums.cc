@@ -27,7 +27,7 @@ constexpr long kBytes = 16;
 
 constexpr int kAcross = 2;  // vectors of queries in a tile; with 8 keys they make 16 sums, half of the registers
 constexpr int kDown = 8;    // keys (in a sum: values) that go together
-constexpr long kKeys = 64;  // keys in a tile
+constexpr long kKeys = 128;  // keys in a tile
 
 template <class T> struct Lanes;
 template <> struct Lanes<float> {
@@ -52,20 +52,20 @@ template <class T> inline Vector<T>& at(T* a, long k) { return *reinterpret_cast
 
 // e^x = 2^k e^r with k a whole number and |r| <= log(2)/2; e^r = 1 + r + r^2 q(r), where q has nearly the least greatest
 // relative error on that interval: 1e-7 and 2e-17. For x <= 0; zero below the smallest normal number. The sum with kRound
-// leaves k in the last bits, and a product with 2^k keeps not-a-number.
+// leaves k, and the bias of exponents, in the last bits; a product with 2^k keeps not-a-number.
 template <class T> struct Exp;
 template <> struct Exp<float> {
-  static constexpr float kRound = 12582912.f, kHigh = 0.693359375f, kLow = -2.12194440e-4f, kLowest = -87.3f;
+  static constexpr float kRound = 12582912.f + 127.f, kHigh = 0.693359375f, kLow = -2.12194440e-4f, kLowest = -87.3f;
   static constexpr float kQ[] = {0.008312501376070348f, 0.041890331599788236f, 0.16667115387828668f, 0.4999923030887648f};
-  static constexpr uint32_t kMantissa = 23, kBias = 127;
+  static constexpr uint32_t kMantissa = 23;
 };
 template <> struct Exp<double> {
-  static constexpr double kRound = 6755399441055744.0, kHigh = 0.69314718036912381649, kLow = 1.90821492927058770002e-10;
+  static constexpr double kRound = 6755399441055744.0 + 1023.0, kHigh = 0.69314718036912381649, kLow = 1.90821492927058770002e-10;
   static constexpr double kLowest = -708.3;
   static constexpr double kQ[] = {2.5100375929185925e-08, 2.762007600563138e-07,  2.7557268480106926e-06, 2.480152132210459e-05,
                                   0.00019841269863040675, 0.001388888891719689,   0.008333333333330065,   0.041666666666624164,
                                   0.16666666666666669,    0.5000000000000001};
-  static constexpr uint64_t kMantissa = 52, kBias = 1023;
+  static constexpr uint64_t kMantissa = 52;
 };
 
 template <class T> inline Vector<T> exponential(Vector<T> x) {
@@ -77,7 +77,7 @@ template <class T> inline Vector<T> exponential(Vector<T> x) {
   Vector<T> q = r * E::kQ[0] + E::kQ[1];
 #pragma GCC unroll 16
   for (int i = 2; i < count; i++) q = q * r + E::kQ[i];
-  Vector<T> power = (Vector<T>)(((Bits<T>)t + E::kBias) << E::kMantissa);
+  Vector<T> power = (Vector<T>)((Bits<T>)t << E::kMantissa);
   Vector<T> e = (r * (q * r + T(1)) + T(1)) * power;
   return x < E::kLowest ? Vector<T>{} : e;
 }
@@ -91,15 +91,17 @@ template <class T> inline void add(Vector<T>& total, Vector<T>& lost, Vector<T> 
   total = now;
 }
 
-// c[j] = start[j] + sum_k a[k] b[j, k] for J rows of A vectors, without a start from zero; with `lost` it is added to c,
-// once it is whole.
+// c[j] = start[j] + scale sum_k a[k] b[j, k] for J rows of A vectors; without a start the sum alone; with `lost` it is
+// added to c, once it is whole.
 template <class T, int A, int J>
-inline void multiply_rows(const T* a, const T* b, long along_j, long along_k, long count, const T* start, T* c, T* lost) {
+inline void multiply_rows(const T* a, const T* b, long along_j, long along_k, long count, const T* start, T scale, T* c,
+                          T* lost) {
+  const bool scaled = scale != T(1);
   Vector<T> sum[J][A];
 #pragma GCC unroll 16
   for (int j = 0; j < J; j++)
 #pragma GCC unroll 4
-    for (int i = 0; i < A; i++) sum[j][i] = start ? all(start[j]) : Vector<T>{};
+    for (int i = 0; i < A; i++) sum[j][i] = start && !scaled ? all(start[j]) : Vector<T>{};
   for (long k = 0; k < count; k++) {
     Vector<T> row[A];
 #pragma GCC unroll 4
@@ -116,14 +118,15 @@ inline void multiply_rows(const T* a, const T* b, long along_j, long along_k, lo
 #pragma GCC unroll 4
     for (int i = 0; i < A; i++)
       if (lost) add<T>(at(c, j * A + i), at(lost, j * A + i), sum[j][i]);
-      else at(c, j * A + i) = sum[j][i];
+      else at(c, j * A + i) = start && scaled ? sum[j][i] * scale + start[j] : sum[j][i];
 }
 
 template <class T, int A>
-void multiply(const T* a, const T* b, long along_j, long along_k, long rows, long count, const T* start, T* c, T* lost) {
+void multiply(const T* a, const T* b, long along_j, long along_k, long rows, long count, const T* start, T scale, T* c,
+              T* lost) {
   for (; rows > 0; rows -= kDown) {
     switch (rows) {
-#define ROWS(J) multiply_rows<T, A, J>(a, b, along_j, along_k, count, start, c, lost)
+#define ROWS(J) multiply_rows<T, A, J>(a, b, along_j, along_k, count, start, scale, c, lost)
       case 1: return ROWS(1);
       case 2: return ROWS(2);
       case 3: return ROWS(3);
@@ -143,9 +146,10 @@ void multiply(const T* a, const T* b, long along_j, long along_k, long rows, lon
 
 template <class T> struct Cloud {
   long n, m, d, p;
-  T scale;                                  // of the queries
+  T scale;                                  // of the inner products
   const T *queries, *keys, *bias, *values;  // (d, n), (d, m), (m), (p, m)
   const T *last, *slope;                    // (n), one number; no last: all pairs
+  bool mean;                                // num is to be divided by mass
   T *num, *mass, *top;                      // (p, n), (n), (n)
   T* space;                                 // d + kKeys + 2 p rows of vectors, and last
 };
@@ -167,16 +171,17 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
   constexpr long width = A * kLanes<T>;
   const T nothing = -std::numeric_limits<T>::infinity();
   const long own = in.n - first < width ? in.n - first : width;
-  T *queries = in.space, *e = queries + in.d * width, *sum = e + kKeys * width;
+  T *packed = in.space, *e = packed + in.d * width, *sum = e + kKeys * width;
   T *lost = sum + in.p * width, *last = lost + in.p * width;
-  for (long c = 0; c < in.d; c++) {
-    T* row = queries + c * width;
+  const bool whole = in.n == width && reinterpret_cast<uintptr_t>(in.queries) % kBytes == 0;  // as rows of vectors
+  for (long c = 0; c < in.d && !whole; c++) {
+    T* row = packed + c * width;
     const T* given = in.queries + c * in.n + first;
-    if (own == width)
-      for (long i = 0; i < width; i++) row[i] = in.scale * given[i];
+    if (own == width) memcpy(row, given, sizeof(T) * width);
     else
-      for (long i = 0; i < width; i++) row[i] = i < own ? in.scale * given[i] : T(0);
+      for (long i = 0; i < width; i++) row[i] = i < own ? given[i] : T(0);
   }
+  const T* queries = whole ? in.queries : packed;
   long seen = in.m, by_all = in.m;  // keys that some query sees, and that all do
   if (in.last) {
     T greatest = T(-1), least = T(in.m);
@@ -195,7 +200,8 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
   for (int i = 0; i < A; i++) top[i] = all(nothing);
   for (long j0 = 0; j0 < seen; j0 += kKeys) {
     const long count = seen - j0 < kKeys ? seen - j0 : kKeys;
-    multiply<T, A>(queries, in.keys + j0, 1, in.m, count, in.d, in.bias ? in.bias + j0 : zeros, e, nullptr);
+    multiply<T, A>(queries, in.keys + j0, 1, in.m, count, in.d, in.bias ? in.bias + j0 : zeros, in.scale, e,
+                   nullptr);
     if (in.last && j0 + count > by_all) hide_unseen<T, A>(e, last, in.slope ? *in.slope : T(0), j0, count);
     Vector<T> base[A];
     for (int i = 0; i < A; i++) base[i] = top[i];
@@ -218,9 +224,16 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
     for (int i = 0; i < A; i++)
       if (j0) add<T>(mass[i], lost_mass[i], more[i]);
       else mass[i] = more[i];
-    if (in.p) multiply<T, A>(e, in.values + j0, in.m, 1, in.p, count, nullptr, sum, j0 ? lost : nullptr);
+    if (in.p) multiply<T, A>(e, in.values + j0, in.m, 1, in.p, count, nullptr, T(1), sum, j0 ? lost : nullptr);
   }
-  for (long c = 0; c < in.p; c++) memcpy(in.num + c * in.n + first, sum + c * width, sizeof(T) * own);
+  if (in.mean)
+    for (int i = 0; i < A; i++) {
+      const Vector<T> share = mass[i] == T(0) ? Vector<T>{} : T(1) / mass[i];
+      for (long c = 0; c < in.p; c++) at(sum, c * A + i) *= share;
+    }
+  for (long c = 0; c < in.p; c++)
+    if (own == width) memcpy(in.num + c * in.n + first, sum + c * width, sizeof(T) * width);
+    else memcpy(in.num + c * in.n + first, sum + c * width, sizeof(T) * own);
   memcpy(in.mass + first, mass, sizeof(T) * own);
   memcpy(in.top + first, top, sizeof(T) * own);
 }
@@ -292,7 +305,7 @@ template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
   if (!space) return no_memory(frame);
   for (long c = 0; c < call.count(); c++)
     sum_pairs<T>({n, m, d, p, T(1), call.of(0, 2, c), call.of(1, 2, c), call.of(2, 1, c), call.of(3, 2, c),
-                  call.of(4, 1, c), call.of(5, 1, c), call.result(0) + c * p * n, call.result(1) + c * n,
+                  call.of(4, 1, c), call.of(5, 1, c), false, call.result(0) + c * p * n, call.result(1) + c * n,
                   call.result(2) + c * n, space});
   free(space);
   return nullptr;
@@ -351,11 +364,10 @@ template <class T> struct Flow {
   void force(const T* y) {
     if (score) apply(score, false, y, queries);
     if (value) apply(value, true, y, values);
-    sum_pairs<T>({n, n, d, d, beta, score ? queries : y, y, bias, value ? values : y, last, slope, num, mass, top, space});
-    if (normalized)
-      for (long i = 0; i < n; i++) mass[i] = mass[i] == T(0) ? T(0) : T(1) / mass[i];
-    else
-      for (long i = 0; i < n; i++) mass[i] = std::exp(top[i] - (shifted ? beta : T(0)));
+    sum_pairs<T>({n, n, d, d, beta, score ? queries : y, y, bias, value ? values : y, last, slope, normalized, num, mass, top,
+                  space});
+    if (normalized) return;
+    for (long i = 0; i < n; i++) mass[i] = std::exp(top[i] - (shifted ? beta : T(0)));
     for (long c = 0; c < d; c++)
       for (long i = 0; i < n; i++) num[c * n + i] *= mass[i];
   }
