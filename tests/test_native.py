@@ -133,7 +133,8 @@ def positional(pairs, n, m):
         return np.log(weight)
 
 
-AT = np.array([-9, -1, 0, 1, 126, 127, 128, 139, 140, 500, 3, 64])  # before all keys, at the ends of tiles, behind all keys
+# Before all keys, at the ends of tiles, behind all keys.
+AT = np.array([-9, -1, 0, 1, 126, 127, 128, 139, 140, 500, 3, 64])
 CAUSAL = [
     (af.Causal(), 140, 140),
     (af.Causal(strict=True), 140, 140),
@@ -279,9 +280,9 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
 @compiled_kernel
 @pytest.mark.parametrize("beta, constant", [(0.0, True), (3.0, True), (3.0, False)])
 def test_errors_do_not_grow_with_the_number_of_keys(beta, constant):
-    """Sums of 128 keys are rounded 128 times, by half a unit of what there is by then: 32 units at worst. Half is allowed.
+    """Sums of 128 keys are rounded 128 times, by half a unit of what there is by then, that is 32 units at worst.
 
-    Sums of sums are not rounded: a constant, whose errors all have one sign, would show it (3e-5 if they were). The
+    Half of that is allowed. Sums of sums are not rounded: a constant, whose errors all have one sign, would show it (3e-5 if they were). The
     logarithm of the mass has the rounding of a number near 11 besides.
     """
     m, eps = 200_000, EPS["float32"]

@@ -25,6 +25,7 @@ const page = {
   labels: null, latest: null, seeking: null, states: 0, resume: false,
 };
 const stage = new Stage($("stage"));
+document.body.classList.toggle("soft", stage.soft);
 const instruments = new Instruments(catalogue.palette);
 const controls = new Controls($("controls"), catalogue, change);
 const socket = new Socket({ opened: begin, closed, event, frame });
