@@ -282,8 +282,8 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
 def test_errors_do_not_grow_with_the_number_of_keys(beta, constant):
     """Sums of 128 keys are rounded 128 times, by half a unit of what there is by then, that is 32 units at worst.
 
-    Half of that is allowed. Sums of sums are not rounded: a constant, whose errors all have one sign, would show it (3e-5 if they were). The
-    logarithm of the mass has the rounding of a number near 11 besides.
+    Half of that is allowed. Sums of sums are not rounded: a constant, whose errors all have one sign, would show it
+    (3e-5 if they were). The logarithm of the mass has the rounding of a number near 11 besides.
     """
     m, eps = 200_000, EPS["float32"]
     rng = np.random.default_rng(0)

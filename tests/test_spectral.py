@@ -305,7 +305,7 @@ def usual():
 
 
 def test_the_default_choice():
-    assert chosen() == "spectral:32" and chosen(d=3) == "spectral:32"
+    assert chosen() == "spectral:32" and chosen(n=6000, d=3) == "spectral:32"
     assert chosen(n=200) == resolve_kernel("auto", 200, 200) and chosen(n=1100, d=3) == usual()
     assert chosen(partitioned=True) == "blocked"  # the tokens are shared over a mesh of the user's
     assert chosen(n=int(break_even(2, 32)) + 1) == "spectral:32"

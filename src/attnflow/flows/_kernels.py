@@ -57,7 +57,7 @@ def choose_kernel(
 def _pays(model: AbstractModel, x0: Array, w: Any, span: Any, tolerance: Any) -> bool:
     """Whether spectral sums are possible, accurate enough, and faster."""
     n, d = x0.shape
-    if d not in DIMENSIONS or n < break_even(d, 1, causal=True) or _structure(model, x0):
+    if d not in DIMENSIONS or n < 256 or _structure(model, x0):
         return False
     enough = n >= break_even(d, _count(model, d), causal=isinstance(getattr(model, "pairs", None), Causal))
     return enough and _accuracy(model, x0, w, span, tolerance) is None
@@ -65,7 +65,9 @@ def _pays(model: AbstractModel, x0: Array, w: Any, span: Any, tolerance: Any) ->
 
 def break_even(d: int, modes: int, causal: bool = False) -> float:
     """From how many tokens on spectral sums are faster than direct ones, as measured (docs/theory/fast-sums.md)."""
-    return 256.0 + modes if d == 2 else (50.0 if causal else 100.0) * modes
+    if d == 2:
+        return 800.0 + 9 * modes if causal else 256.0 + modes
+    return 10.0 * modes**2 if causal else 170.0 * modes
 
 
 def _structure(model: Any, x0: Array) -> str | None:
