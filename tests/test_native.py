@@ -517,6 +517,12 @@ def test_what_has_no_kernel_is_refused(model):
 # The library
 
 
+def test_where_there_is_a_compiler_there_is_a_kernel():
+    if _library._compiler() is None:
+        pytest.skip("no C++ compiler")
+    assert native().ready or "ATTNFLOW_NATIVE" in native().told, native().told
+
+
 def test_without_a_kernel_everything_computes(monkeypatch):
     monkeypatch.setattr(_library, "_native", lambda: Native(False, "no compiler"))
     x = cloud(np.random.default_rng(9), 9, 3)
