@@ -48,7 +48,7 @@ $(BENCH)/.ready: pyproject.toml
 	$(check-python)
 	@echo "Setting up $(BENCH) with $(or $(RIVALS),no competitors but NumPy) ..."
 	@$(PYTHON) -m venv $(BENCH)
-	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'  # the page is measured, too
 	@for rival in $(RIVALS); do $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check $$rival \
 	  || echo "$$rival could not be installed and is left out."; done
 	@touch $@

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import attnflow as af
 from attnflow.errors import InputError
+from attnflow.flows._engines import choose_engine
 from attnflow.flows._native_steps import native_steps
 from attnflow.pairsums import _library, _native, resolve_kernel
 from attnflow.pairsums._library import PAIR_SUMS, Native, native
@@ -512,6 +513,14 @@ def test_an_ensemble_is_its_trajectories_whatever_the_chunk():
 def test_what_has_no_kernel_is_refused(model):
     with pytest.raises(InputError, match=r"^no native ensemble here: [^.]*\.$"):
         last_states(model)
+
+
+@compiled_kernel
+def test_inside_a_transformation_another_engine_is_taken():
+    with pytest.raises(InputError, match="no native ensemble here: the kernel has no derivatives"):
+        jax.grad(lambda beta: jnp.sum(last_states(af.SelfAttention(af.Softmax(beta)))))(1.0)
+    model, x = af.SelfAttention(beta=1.0), jnp.zeros((9, 3))
+    assert choose_engine("auto", model, x) == "native" != choose_engine("auto", model, x, known=False)
 
 
 # The library

@@ -32,18 +32,20 @@ INNERMOST_BYTES = 1 << 25
 def choose_engine(
     engine: str, model: AbstractModel, x0: Float[Array, "n d"], w: Float[Array, " n"] | None = None, known: bool = True
 ) -> str:
-    """The engine asked for, or chosen. Kernels have no derivatives: where values are not `known` none is chosen."""
+    """The engine asked for, or chosen; all values are `known` unless a transformation is tracing them."""
     if engine not in ENGINES:
         raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
     (n, d), dtype = x0.shape, x0.dtype
     reasons = {"fused": fused.why_not(model, n, d, dtype), "native": native.why_not(model, dtype)}
+    if not known:
+        reasons["native"] = "the kernel has no derivatives, and values are not known inside a transformation"
     if reasons.get(engine) is not None:
         raise InputError(f"no {engine} ensemble here: {reasons[engine]}; choose another engine.")
     if engine != "auto":
         return engine
     if jax.default_backend() == "gpu" and reasons["fused"] is None:
         return "fused"
-    if reasons["native"] is None and known and n >= TRAJECTORY_TOKENS:
+    if reasons["native"] is None and n >= TRAJECTORY_TOKENS:
         return "native"
     if isinstance(model, AbstractRandomModel):  # numbers are drawn realisation by realisation, and that takes the time
         return "batched"

@@ -20,7 +20,6 @@ from ..attention import Hardmax, Softmax, Unnormalized
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import AbstractPairs, Full
-from ..pairsums._algebra import matmul
 from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
 from ..spaces import Euclidean, Sphere
@@ -63,7 +62,7 @@ def fused_steps(
     width = d if flat else max(16, 1 << (d - 1).bit_length())
     wide = lambda a, *by: jnp.pad(a, [(0, k - s) for s, k in zip(a.shape, by, strict=True)])  # noqa: E731
     attention = model.attention
-    B = attention.B if attention.Q is None else matmul(attention.Q.T, attention.K)
+    B = attention.score.matrix
     score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
     hard = isinstance(attention, Hardmax)

@@ -57,7 +57,7 @@ def choose_kernel(
 def _pays(model: AbstractModel, x0: Array, w: Any, span: Any, tolerance: Any) -> bool:
     """Whether spectral sums are possible, accurate enough, and faster."""
     n, d = x0.shape
-    if d not in DIMENSIONS or n < 256 or _structure(model, x0):
+    if d not in DIMENSIONS or n < break_even(d, 0) or _structure(model, x0):
         return False
     enough = n >= break_even(d, _count(model, d), causal=isinstance(getattr(model, "pairs", None), Causal))
     return enough and _accuracy(model, x0, w, span, tolerance) is None

@@ -12,7 +12,6 @@ from ..attention import Softmax, Unnormalized
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Causal, Full
-from ..pairsums._algebra import matmul
 from ..pairsums._library import TRAJECTORIES, native
 from ..pairsums._native import seen
 from ..spaces import Euclidean, Sphere
@@ -49,7 +48,7 @@ def native_steps(
     attention, dtype = model.attention, x.dtype
     normalized, gradient = isinstance(attention, Softmax), getattr(attention, "gradient", False)
     nothing, no_matrix = jnp.zeros(0, dtype), jnp.zeros((d, 0), dtype)
-    B = attention.B if attention.Q is None else matmul(attention.Q.T, attention.K)
+    B = attention.score.matrix
     last, slope = seen(model.pairs, jnp.arange(n), n, n, dtype)
     log_w = nothing if w is None else jnp.log(w.astype(dtype))
     if not normalized:

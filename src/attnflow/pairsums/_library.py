@@ -30,7 +30,7 @@ FLAGS = (
     *("-fno-math-errno", "-fno-trapping-math"),  # a square root of vectors sets no error number
 )
 COMPILERS = ("c++", "g++", "clang++")
-PATIENCE = 120  # seconds that a compiler may take; it takes one
+PATIENCE = 120  # seconds that a compiler may take; it takes two or three
 
 
 class Native(NamedTuple):

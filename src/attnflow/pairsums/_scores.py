@@ -9,6 +9,7 @@ the scores of a tile; so a score never sees how the sum is organised.
 """
 
 import abc
+import functools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -119,6 +120,12 @@ class Inner(AbstractScore):
             check_width("K", self.K, y.shape[1])
             keys = matmul(keys, self.K.astype(y.dtype).T)
         return Projected(self.beta.astype(x.dtype) * queries, keys)
+
+    @property
+    def matrix(self) -> Float[Array, "d e"] | None:
+        r"""$B$ or $Q^\top K$, whichever was given; `None` for the identity."""
+        given = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
+        return functools.reduce(matmul, given) if given else None
 
     @property
     def T(self) -> "Inner":
