@@ -74,8 +74,12 @@ def slow(model: AbstractModel, x: Array, w: Array | None, t: float, masses: np.n
     be told apart.
     """
     x = model.space.nearest(x)
-    found = clusters(x, eps=linking_distance(model, x), space=model.space, weights=w)
-    labels, masses = np.maximum(found.labels, 0), found.masses if masses is None else masses
+    if np.isfinite(np.asarray(x)).all():
+        found = clusters(x, eps=linking_distance(model, x), space=model.space, weights=w)
+        labels, own = found.labels, found.masses
+    else:  # the run has left what can be written, and there are no clusters
+        labels, own = np.zeros(x.shape[0], int), np.zeros(0)
+    masses = own if masses is None else masses
     image = attention_image(model, x, w, t, labels)
     return Slow(labels, len(masses), float(np.sum(masses**2)), histogram(x), image)
 

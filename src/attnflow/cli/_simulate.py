@@ -153,6 +153,7 @@ def _summary(run: Any, out: Path, settings: Mapping[str, Any] | None) -> dict[st
     return {
         "out": str(out),
         "result": run.result.name.lower(),
+        "sentence": run.sentence,
         "tokens": run.xs.shape[1],
         "dimension": run.xs.shape[2],
         "clock": run.clock,

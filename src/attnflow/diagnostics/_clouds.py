@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..flows import Run
 from ..models.frames import writable
-from ..spaces import Numbers, check_weights
+from ..spaces import Numbers, check_weights, is_concrete
 
 Tokens = Run | Numbers
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
@@ -22,20 +23,41 @@ LARGEST = 1 << 28  # 2 GB in float64
 
 
 class Clouds(NamedTuple):
-    """Tokens `(..., n, d)` with their weights; the times `(...)` and the run, if they come from one."""
+    """Tokens `(..., n, d)` with their weights; the times `(...)` and the run, if they come from one.
+
+    `growth (...)`: the logarithm of what they must be multiplied by, if the run stores that apart.
+    """
 
     xs: Float[Array, "*batch n d"]
     w: Float[Array, " n"] | None
     ts: Float[Array, "*batch"] | None = None
     run: Run | None = None
 
+    growth: Float[Array, "*batch"] | None = None
+
+    def log_scale(self) -> np.ndarray:
+        """The logarithm of the growth that a long run in R^d stores apart, for every cloud; zero elsewhere."""
+        return np.zeros(self.xs.shape[:-2]) if self.growth is None else np.asarray(self.growth, float)
+
+    def log_largest(self) -> float:
+        """The largest growth at which products of tokens can be written."""
+        return float(writable(np.inf, self.xs.dtype))
+
     def grown(self) -> Float[Array, "*batch n d"]:
         """The tokens with the growth that a long run in R^d stores apart, as far as products of them can be written."""
-        if self.run is None or self.ts is None or "log_scale" not in self.run.info:
+        if self.growth is None:
             return self.xs
-        log_scale = writable(self.run.info["log_scale"][1], self.xs.dtype)
-        index = jnp.searchsorted(self.run.ts, self.ts)
-        return self.xs * jnp.exp(log_scale[index])[..., None, None]
+        return self.xs * jnp.exp(writable(self.growth, self.xs.dtype))[..., None, None]
+
+    def true(self, what: str) -> Float[Array, "*batch n d"]:
+        """The tokens with their growth, for a quantity that grows with them; refused where it cannot be written."""
+        most = float(self.log_scale().max(initial=0)) if is_concrete(self.growth) else 0.0
+        if most > self.log_largest():
+            raise InputError(
+                f"the tokens have grown by e^{most:.4g}, and {what} cannot be written; end the run earlier, or give the "
+                "scaled tokens run.xs."
+            )
+        return self.grown()
 
 
 def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None) -> Clouds:
@@ -44,10 +66,11 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
         tokens.single()
         if weights is not None:
             raise InputError("a run has its own weights; leave out weights=, or give run.xs instead of the run.")
+        growth = tokens.info["log_scale"][1] if "log_scale" in tokens.info else None
         if at is None:
-            return Clouds(tokens.xs, tokens.weights, tokens.ts, tokens)
+            return Clouds(tokens.xs, tokens.weights, tokens.ts, tokens, growth)
         at = saved_time(at, tokens.xs.shape[0])
-        return Clouds(tokens.xs[at], tokens.weights, tokens.ts[at], tokens)
+        return Clouds(tokens.xs[at], tokens.weights, tokens.ts[at], tokens, None if growth is None else growth[at])
     try:
         xs = jnp.asarray(tokens)
     except (TypeError, ValueError):

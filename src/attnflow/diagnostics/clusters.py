@@ -17,30 +17,38 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..flows import Run
-from ..models import AbstractModel, field
+from ..flows import Outcome
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._clouds import Clouds, Tokens, along, clouds, masses
 from ._linkage import components, tree_components
+from ._remaining_motion import Motion, remaining_motion
 
 DELTA = 1e-3
-# A configuration rests when in a time as long as the run no token would move by this fraction of eps.
-REST = 1e-3
 # A tree of neighbours pays from so many tokens on, up to that dimension.
 TREE_TOKENS, TREE_DIMENSION = 1024, 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Clusters:
-    """The clusters at one time, or at all saved times (arrays then have a leading axis `T`).
+    r"""The clusters at one time, or at all saved times (arrays then have a leading axis `T`).
 
-    - `labels (n,)`: the cluster of each token, from 0 on; cluster 0 has the most mass. -1: the run did not get there.
-    - `count`: how many clusters there are. `sizes`, `masses` `(count,)`: their tokens and their weights; with a
-      leading axis, zeros fill up what earlier or later times have more.
-    - `eps`: the linking distance.
-    - `speed`: that of the fastest token, and `rest`, the speed at which no token would move by a thousandth of `eps` in
-      a time as long as the whole run; `None` if there is no model to ask.
-    - `converged`: whether the clusters are final, `speed <= rest`; `None` if that cannot be known.
+    - `labels (n,)`: the cluster of each token, from 0 on; cluster 0 has the most mass. -1: the run did not get there
+      (clouds of which some tokens are no numbers are refused).
+    - `count`: how many clusters there are, 0 where that is not known. `sizes`, `masses` `(count,)`: their tokens and
+      their weights; with a leading axis, zeros fill up what earlier or later times have more.
+    - `eps`: the linking distance, in the coordinates of `run.xs`.
+    - `state`: what is left of the motion.
+      `"moving"`: tokens move visibly in a time as long as the run. `"at rest"`: an equilibrium, shown to be one.
+      `"metastable"`: no equilibrium, but nothing visible moves on the time scale of the run. `"below rounding"`: what
+      moves visibly in that time is slower than the rounding of velocities. `"unknown"`: there is no model to ask, or a
+      run that is itself in doubt.
+    - `time`: about how long a metastable state lasts, until two of its clusters meet; infinite if that is not known, or
+      beyond the largest number. For two clusters that is `two_cluster_time`; for more, that of the fastest pair.
+    - `speed`: that of the fastest token; `rounding`, the rounding error of velocities; `rest`, the speed at which no
+      token would move by a thousandth of `eps` in a time as long as the whole run. `None` if there is no model to ask.
+      Of a run in $\mathbb R^d$ that stores its growth apart they are those of the true tokens.
+    - `converged`: whether the clusters are final, `state == "at rest"`; `None` if that cannot be known.
+    - `limits`: sentences that say why the answer may not be trusted.
 
     Printed, it is a sentence that says all this.
     """
@@ -54,25 +62,40 @@ class Clusters:
     rest: float | np.ndarray | None = None
     ts: float | np.ndarray | None = None
     clock: str = ""
+    state: str | np.ndarray = "unknown"
+    time: float | np.ndarray | None = None
+    rounding: float | np.ndarray | None = None
+    limits: tuple[str, ...] = ()
 
     @property
     def converged(self) -> bool | np.ndarray | None:
-        """Whether nothing moves on the time scale of the run; a metastable state that creeps has not converged."""
-        if self.speed is None or self.rest is None:
+        """Whether this is an equilibrium; a metastable state that creeps has not converged."""
+        state = np.asarray(self.state)
+        if (state == "unknown").all():
             return None
-        slow = np.asarray(self.speed <= self.rest)
-        return slow if slow.ndim else bool(slow)
+        return state == "at rest" if state.ndim else bool(state == "at rest")
 
     def __repr__(self) -> str:
         """One sentence; along a run it is that of the last time."""
-        count, eps, speed, rest, t = (_last(v) for v in (self.count, self.eps, self.speed, self.rest, self.ts))
+        count, eps, t = (_last(v) for v in (self.count, self.eps, self.ts))
         when = "" if t is None else f" at t = {t:g}{f' ({self.clock})' if self.clock else ''}"
+        if count == 0:
+            return f"Clusters{when} are not known: the tokens are no numbers."
         what = f"{count} cluster{'' if count == 1 else 's'}{when}, linked within {eps:.3g}"
-        if speed is None or rest is None:
-            return f"{what}; whether they rest is not known."
-        if speed <= rest:
-            return f"{what}, at rest."
-        return f"{what}, not converged: the fastest token has speed {speed:.2g}, and rest would be {rest:.2g} or less."
+        return f"{what}{self._rest()}" + "".join(f" {limit}" for limit in self.limits)
+
+    def _rest(self) -> str:
+        state, speed, rest, time = (_last(v) for v in (self.state, self.speed, self.rest, self.time))
+        if state == "at rest":
+            return ", at rest."
+        if state == "moving":
+            return f", not converged: the fastest token has speed {speed:.2g}, and rest would be {rest:.2g} or less."
+        if state == "metastable":
+            lasts = f"for a time of about {time:.3g}" if np.isfinite(time) else "for a time that is not known"
+            return f", metastable {lasts}: the fastest token has a speed of about {speed:.2g}, which is no rest."
+        if state == "below rounding":
+            return f", not converged: what is left of the motion is below rounding ({_last(self.rounding):.2g})."
+        return "; whether they rest is not known."
 
 
 def _last(value: Any) -> Any:
@@ -107,10 +130,11 @@ def clusters(
     found = clouds(tokens, at, weights)
     if not is_concrete(found.xs):
         raise InputError("clusters looks at values and cannot be compiled; inside jit use diagnostics.components.")
+    _check_finite(found)
     distance = _linking_distance(found, space) if eps is None else np.full(found.xs.shape[:-2], _checked(eps))
     labels, count, sizes, weight = _sorted(_linked(found.xs, distance), found)
-    speed, rest = (None, None) if found.run is None else _speeds(found.run, found, distance)
     run, ts = found.run, found.ts
+    left = _motion(found, labels, distance)
     at_one_time = None if distance.ndim else int(count)
     return Clusters(
         labels=labels,
@@ -118,11 +142,26 @@ def clusters(
         sizes=sizes[..., :at_one_time],
         masses=weight[..., :at_one_time],
         eps=distance[()],
-        speed=speed,
-        rest=rest,
+        speed=left.speed,
+        rest=left.rest,
         ts=None if ts is None else np.asarray(ts)[()],
         clock="" if run is None else run.clock,
+        state=left.state,
+        time=left.time,
+        rounding=left.rounding,
+        limits=left.limits,
     )
+
+
+def _check_finite(found: Clouds) -> None:
+    """Refuse clouds of which some tokens are no numbers; one of which none is, among others, was not reached."""
+    finite = np.isfinite(np.asarray(found.xs)).all(axis=-1)
+    unreached = ~finite.any(axis=-1) & (finite.ndim > 1 or found.run is not None)
+    lost = ~finite & ~unreached[..., None]
+    if lost.any():
+        where = np.argwhere(lost)[0]
+        cloud = f" of cloud {where[:-1].tolist()}" if len(where) > 1 else ""
+        raise InputError(f"token {where[-1]}{cloud} is not a number, and clusters need all tokens; leave it out.")
 
 
 def _checked(eps: float) -> float:
@@ -143,7 +182,8 @@ def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
         return np.full(found.xs.shape[:-2], np.sqrt(2 * DELTA))
     size = np.asarray(along(_spread, found.xs, found.w), float)
     if found.run is not None:
-        size = np.fmax(size, float(along(_spread, found.run.xs[0], found.w)))
+        start = float(along(_spread, found.run.xs[0], found.w))
+        size = np.fmax(size, start * np.exp(-found.log_scale()))
     return np.asarray(np.sqrt(2 * DELTA) * size)
 
 
@@ -182,26 +222,12 @@ def _sorted(first: np.ndarray, found: Clouds) -> tuple[np.ndarray, np.ndarray, n
     return labels.reshape(first.shape), count.reshape(batch), sizes, weight
 
 
-def _speeds(run: Run, found: Clouds, eps: np.ndarray) -> tuple[Any, Any]:
-    """The speed of the fastest token, and the one below which it would rest on the time scale of the run."""
-    if run.model is None:
-        return None, None
-    speed = np.asarray(along(_fastest, (found.xs, found.ts), found.w, run.model), float)
-    with np.errstate(under="ignore", divide="ignore"):
-        return speed[()], np.exp(np.log(REST * eps) - _log_duration(run))[()]  # in logarithms: long times overflow
-
-
-def _fastest(
-    x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, model: AbstractModel
-) -> Float[Array, ""]:
-    return jnp.max(jnp.linalg.norm(field(model, t, x, w), axis=-1))
-
-
-def _log_duration(run: Run) -> float:
-    """How long the flow has run, from its start to its last saved time; a state alone has run for ever."""
-    if run.log_ts is not None:
-        return float(run.log_ts[-1])
-    options = run.provenance.get("options") or {}
-    start = run.ts[0] if options.get("t0") is None else options["t0"]
-    duration = float(run.ts[-1]) - float(start)
-    return np.log(duration) if duration > 0 else np.inf
+def _motion(found: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
+    """What is left of the motion; nothing is known of it without a model, or if the run is in doubt."""
+    run = found.run
+    if run is None or run.model is None:
+        return Motion()
+    motion = remaining_motion(found, labels, eps, lambda reach: _linked(found.xs, np.asarray(reach)))
+    if run.result is Outcome.COARSE_STEPS:
+        return motion._replace(state="unknown", limits=(run.sentence,))
+    return motion

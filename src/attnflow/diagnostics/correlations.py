@@ -21,7 +21,7 @@ def order_parameter(tokens: Tokens, at: int | None = None, *, weights: ArrayLike
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
     """
     found = clouds(tokens, at, weights)
-    return along(_mean_length, found.xs, found.w)
+    return along(_mean_length, found.true("their mean"), found.w)
 
 
 def pair_fraction(
@@ -77,7 +77,7 @@ def inner_products(
     Memory is linear in the number of tokens.
     """
     found = clouds(tokens, at, weights)
-    xs = Sphere().nearest(found.xs) if normalized else found.xs
+    xs = Sphere().nearest(found.xs) if normalized else found.true("their inner products")
     if xs.shape[-2] < 2:
         raise InputError("a single token has no pair; inner products need two tokens or more.")
     edges = _edges(bins, xs, bounded=normalized or _space(found) == "sphere")

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field
+from ._clouds import clouds
 
 
 def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
@@ -23,11 +24,12 @@ def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
 
     For $B = I$ on the sphere `scale` is `"Ehat"` (default, in $(0, 1]$), `"E"` or `"E_p"`; otherwise `"E_B"`. See
     `attnflow.attention` for the formulas. A perceptron block has `"E+U"`, `"E"` and its potential. A model without an
-    energy is refused in a sentence.
+    energy is refused in a sentence. Of a run that stores the growth of its tokens apart (`log_scale`) it is the energy
+    of the true tokens, infinite where that is beyond the largest number.
     """
     model = _model(run)
     scale = model.energy_scale(scale, run.xs[0])
-    return _along(_energy, run.model, run.xs, run.weights, scale)
+    return _along(_energy, run.model, clouds(run).grown(), run.weights, scale)
 
 
 def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
@@ -42,7 +44,7 @@ def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     sign = model.energy_direction(run.xs.shape[-1])
     if sign == 0:
         raise InputError("this model is no gradient flow (V is neither B nor -B); its energy has no dissipation law.")
-    return _along(_rate, run.model, run.xs, run.weights, chosen, sign)
+    return _along(_rate, run.model, clouds(run).true("dissipation"), run.weights, chosen, sign)
 
 
 def is_gradient_flow(model: AbstractModel, d: int) -> bool:
@@ -74,7 +76,8 @@ def _energy(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, sc
 def _rate(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str, sign: int) -> Float[Array, ""]:
     speed = jnp.sum(field(model, 0.0, x, w) ** 2, axis=-1)
     mass = 1 / x.shape[0] if w is None else w
-    return sign * jnp.sum(mass * jnp.exp(model.log_metric(x, w, scale=scale)) * speed)
+    # In logarithms: a token that rests has no part in it, however large its metric.
+    return sign * jnp.sum(mass * jnp.exp(model.log_metric(x, w, scale=scale) + jnp.log(speed)))
 
 
 @eqx.filter_jit

@@ -103,7 +103,7 @@ def count_modes(
 
 def _modes(cloud: Clouds, beta: ArrayLike | None, space: AbstractSpace | None, *, exact_places: bool) -> Modes:
     where, beta = _where(cloud, space), _number(cloud, beta)
-    xs = np.asarray(cloud.xs, np.float64)
+    xs = np.asarray(cloud.true("their modes"), np.float64)
     n, batch = xs.shape[-2], xs.shape[:-2]
     w = np.full(n, 1 / n) if cloud.w is None else np.asarray(cloud.w, np.float64)
     xs, w = xs[..., w > 0, :].reshape(-1, int(np.sum(w > 0)), xs.shape[-1]), w[w > 0]

@@ -53,6 +53,8 @@ def hull_nonincreasing(zs: Any) -> MonotoneHull:
     In more than six dimensions hulls have too many facets to list; then every time is compared with the next one and
     with the last.
     """
+    if "log_scale" in getattr(zs, "info", {}):
+        raise InputError("the growth of these tokens is stored apart (log_scale); give rescaled(run), or run.xs itself.")
     zs = np.asarray(getattr(zs, "xs", zs), float)
     if zs.ndim != 3 or 0 in zs.shape:
         raise InputError(f"tokens along time have shape {zs.shape}; give (T, n, d), or a run.")

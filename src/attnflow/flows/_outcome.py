@@ -11,6 +11,8 @@ class Outcome(enum.Enum):
     """Every way a solve can end; the value is the sentence."""
 
     SUCCESSFUL = "The flow reached its final time."
+    COARSE_STEPS = "The steps were too long to follow the flow, and tokens may be far from it; take tsit5 or a smaller dt."
+    BELOW_ROUNDING = "The motion that is left is below the rounding of its velocities and was lost; take a shorter t1."
     MAX_STEPS = "The solver took max_steps steps before the final time; raise max_steps, or loosen rtol and atol."
     STALLED = "The step size shrank to round-off before the final time; the flow blows up or is not smooth there."
     NOT_FINITE = "The tokens became infinite or not-a-number; take a smaller dt, or an adaptive solver."
@@ -23,6 +25,11 @@ class Outcome(enum.Enum):
     def code(self) -> int:
         """A number for it, so that it can be computed inside a compiled program."""
         return list(Outcome).index(self)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the final time was reached; an outcome that is not successful then says why to doubt the tokens."""
+        return self in (Outcome.SUCCESSFUL, Outcome.COARSE_STEPS, Outcome.BELOW_ROUNDING)
 
 
 def ending(result: Any, finite: Array) -> Array:

@@ -1,15 +1,51 @@
 """How long the steps are: given by the user, or chosen from an error estimate until round-off ends it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import diffrax
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Float
+
+
+class Errors(NamedTuple):
+    """The errors of fixed steps: the `largest`, their sum `total`, and how far the tokens have moved, `path`.
+
+    Each is that of the worst, or the fastest, token of a step, relative to the length of the longest.
+    """
+
+    largest: Float[Array, ""]
+    total: Float[Array, ""]
+    path: Float[Array, ""]
+
+    def after(self, error: Float[Array, ""], moved: Float[Array, ""]) -> "Errors":
+        """With one more step."""
+        return Errors(jnp.maximum(self.largest, error), self.total + error, self.path + moved)
+
+    @property
+    def coarseness(self) -> Float[Array, ""]:
+        """Above one if a step misses a tenth of the cloud, or all of them together a quarter of the way.
+
+        The second sees steps that are unstable on a scale much smaller than the cloud: tokens go to and fro in their
+        clusters, and errors are as long as the way.
+        """
+        return jnp.maximum(self.largest / 0.1, self.total / jnp.maximum(0.25 * self.path, 1e-6))
+
+
+class Counted(NamedTuple):
+    """How far fixed steps have come: the next one is the `k`-th from `start`."""
+
+    start: Float[Array, ""]
+    dt: Float[Array, ""]
+    k: Float[Array, ""]
+    errors: Errors
 
 
 class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
-    """Steps to `t0 + k dt`, the last one cut at the final time.
+    """Steps to `t0 + k dt`, the last one cut at the final time, with a look at the error of each.
+
+    An error is the solver's embedded estimate, which costs no evaluation of the field; it does not change the steps.
 
     (diffrax's own constant steps are stretched to divide the interval, and cannot stop at the jumps of a schedule.
     "Adaptive" is in the name of the base class alone: that is what can be wrapped to stop at jumps.)
@@ -25,7 +61,8 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
     def init(
         self, terms: Any, t0: Any, t1: Any, y0: Any, dt0: Any, args: Any, func: Any, error_order: Any
     ) -> tuple[Any, Any]:
-        return t0 + dt0, (t0, dt0, jnp.ones_like(dt0))
+        none = jnp.zeros((), y0.dtype)
+        return t0 + dt0, Counted(t0, dt0, jnp.ones_like(dt0), Errors(none, none, none))
 
     def adapt_step_size(
         self,
@@ -38,10 +75,25 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
         error_order: Any,
         controller_state: Any,
     ) -> Any:
-        start, dt, k = controller_state
+        start, dt, k, errors = controller_state
         # Multiples of dt, not sums, so that rounding does not grow. A jump just before a multiple stands for it.
         k = k + (t1 >= start + (k - 0.001) * dt).astype(k.dtype)
-        return True, t1, start + k * dt, False, (start, dt, k), diffrax.RESULTS.successful
+        if y_error is not None:  # a scheme taken for itself has no error
+            errors = errors.after(_relative(y_error, y0), _relative(y1_candidate - y0, y0))
+        return True, t1, start + k * dt, False, Counted(start, dt, k, errors), diffrax.RESULTS.successful
+
+
+def _relative(size: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, ""]:
+    """The longest row of `size` over the longest of `x`."""
+    size, x = jax.lax.stop_gradient((size, x))
+    longest = jnp.max(jnp.sum(x * x, axis=-1))
+    return jnp.sqrt(jnp.max(jnp.sum(size * size, axis=-1)) / jnp.where(longest > 0, longest, 1))
+
+
+def step_errors(controller_state: Any) -> Errors:
+    """The errors of fixed steps, from the state of the controller, which may be wrapped in another's."""
+    states = jax.tree.leaves(controller_state, is_leaf=lambda leaf: isinstance(leaf, Counted))
+    return next(state.errors for state in states if isinstance(state, Counted))
 
 
 class UntilRoundOff(diffrax.AbstractAdaptiveStepSizeController):

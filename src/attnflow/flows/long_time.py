@@ -153,6 +153,15 @@ def _attention(model: Any) -> Softmax | Unnormalized:
     return attention
 
 
+def applies(model: Any) -> bool:
+    """Whether `long_time` follows this model."""
+    try:
+        _attention(model)
+    except InputError:
+        return False
+    return True
+
+
 def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[str, Array]:
     beta = attention.beta.astype(jnp.float64)
     if merge_distance is None:

@@ -24,7 +24,8 @@ class Run:
     - `xs (T, n, d)`: tokens as rows; `weights (n,)` or `None` (equal), which never change.
     - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
     - `info`: named arrays `{name: (dims, array)}`; with `log_scale (T,)` among them the tokens are $e^s$ times `xs`.
-    - `result`: how it ended; `stats`: steps, and compile and run seconds.
+    - `result`: how it ended, and `sentence`, with what to do about it.
+    - `stats`: steps, and compile and run seconds; of fixed steps `coarseness`, above 1 where they are too long.
     - `model`, `provenance`: what was run, and by what.
     """
 
@@ -45,6 +46,13 @@ class Run:
     def result(self) -> Outcome:
         """How the flow ended; `run.result.value` is a sentence."""
         return list(Outcome)[int(np.max(np.asarray(self.code)))]
+
+    @property
+    def sentence(self) -> str:
+        """How the flow ended, in words, with what to do about it for this model."""
+        from ._limits import sentence
+
+        return sentence(self)
 
     def single(self) -> "Run":
         """This run, refused in a sentence if it is a batch that came out of `jax.vmap`."""
@@ -105,7 +113,8 @@ class Run:
         what, ts = ("times", self.ts) if self.log_ts is None else ("times, log t", self.log_ts)
         return (
             f"Run({n} tokens in dimension {d}, {steps} {what} from {float(ts[0]):g} to {float(ts[-1]):g} "
-            f"({self.clock}), {self.result.name.lower()}, {int(self.stats.get('steps', 0))} steps)"
+            f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps)"
+            + ("" if self.result is Outcome.SUCCESSFUL else f": {self.sentence}")
         )
 
 

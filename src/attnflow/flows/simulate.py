@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
-from ..errors import InputError, SolveError
+from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums._dense import is_small
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
@@ -17,12 +17,13 @@ from ._asked import TOLERANCES, at_layers, step_options, times
 from ._compiled import FACTORIZATIONS, everywhere, on_one_device, timed_call, traced
 from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel
+from ._limits import doubted, report
 from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._random import natural_step, typed, written
 from ._solvers import get_scheme
-from ._step_sizes import step_sizes
+from ._step_sizes import step_errors, step_sizes
 from ._warm import started, warm_started
 from .hardmax_layers import through_layers
 from .run import Run
@@ -74,7 +75,9 @@ def simulate(
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
     - `throw=False` returns an unfinished run, with `run.result` saying why, instead of raising; rows of `run.xs` past
-      the last time reached are NaN.
+      the last time reached are NaN. A run that reached its final time and is doubtful all the same (`COARSE_STEPS`,
+      fixed steps too long for the flow; `BELOW_ROUNDING`, a drift that rounding hides) is a warning, or with
+      `throw=False` the result alone; `run.sentence` says what to do.
     - `progress`: a bar on standard error.
 
     **Returns:** a `Run`. Where tokens of $\mathbb R^d$ would grow too large to be squared, the run holds
@@ -142,8 +145,9 @@ def simulate(
             **options,
         ),
     )
-    if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:
-        raise SolveError(f"{run.result.value} (solver {solver}, {int(steps['steps'])} steps)")
+    run = doubted(run, tolerance)
+    if throw and is_concrete(code):
+        report(run, f"solver {solver}, {int(steps['steps'])} steps")
     return run
 
 
@@ -185,7 +189,9 @@ def _solve(
         t1,
         dt0,
         x0,
-        saveat=diffrax.SaveAt(ts=numbers["ts"], fn=lambda t, x, _: model.space.nearest(x)),
+        saveat=diffrax.SaveAt(
+            ts=numbers["ts"], fn=lambda t, x, _: model.space.nearest(x), controller_state="dt" in numbers
+        ),
         stepsize_controller=controller,
         max_steps=plan.max_steps,
         throw=False,
@@ -200,7 +206,12 @@ def _solve(
         "accepted": stats["num_accepted_steps"],
         "rejected": stats["num_rejected_steps"],
     }
-    return xs, ending(solution.result, reached.all()), counts
+    code = ending(solution.result, reached.all())
+    if "dt" in numbers:
+        counts["coarseness"] = step_errors(solution.controller_state).coarseness
+        coarse = (code == Outcome.SUCCESSFUL.code) & ~(counts["coarseness"] <= 1)
+        code = jnp.where(coarse, Outcome.COARSE_STEPS.code, code)
+    return xs, code, counts
 
 
 def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:

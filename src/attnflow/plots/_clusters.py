@@ -57,9 +57,12 @@ def _number(ax: Axes, run: Any, found: Any) -> None:
 def _caption(found: Any) -> str:
     last = int(found.count[-1])
     what = f"{last} cluster{'' if last == 1 else 's'} at the end"
-    if found.converged is None:
+    state, time = str(np.asarray(found.state).reshape(-1)[-1]), np.asarray(found.time, float).reshape(-1)[-1]
+    if state == "unknown":
         return what
-    return f"{what}, {'at rest' if found.converged[-1] else 'still moving'}"
+    if state == "metastable" and np.isfinite(time):
+        return f"{what}, metastable for a time of about {time:.2g}"
+    return f"{what}, {'still moving' if state == 'moving' else state}"
 
 
 def _merging(ax: Axes, run: Any, found: Any) -> None:

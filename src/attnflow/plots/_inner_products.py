@@ -23,7 +23,9 @@ def inner_products(
 
     frames = read(run)
     chosen = [index(i, frames) for i in ([at] if isinstance(at, int) else at)]
-    some = dataclasses.replace(run, ts=run.ts[np.array(chosen)], xs=run.xs[np.array(chosen)], labels=None, log_ts=None)
+    rows = np.array(chosen)
+    info = {name: (dims, a[rows]) for name, (dims, a) in run.info.items() if dims[:1] == ("time",)}
+    some = dataclasses.replace(run, ts=run.ts[rows], xs=run.xs[rows], labels=None, log_ts=None, info=info)
     found = measure(some, bins=bins, normalized=normalized)
     edges, density = np.asarray(found.edges), np.asarray(found.density)
     with style():

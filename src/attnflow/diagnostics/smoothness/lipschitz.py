@@ -69,7 +69,7 @@ def local_lipschitz(
     if not 0 < tol < 1:
         raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")
     found = clouds(x, weights=w)
-    xs, w = found.grown(), found.w
+    xs, w = found.true("the norm"), found.w
     if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
         raise InputError("the tokens have an entry that is not finite; give numbers.")
     if w is not None and is_concrete(w) and not (np.asarray(w) > 0).all():

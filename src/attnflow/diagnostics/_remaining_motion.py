@@ -1,0 +1,234 @@
+r"""What is left of the motion of clusters: an equilibrium, a metastable state, or something that rounding hides.
+
+Clusters of softmax attention attract each other with forces of the order $e^{-\beta(1 - \cos u)}$, and a velocity is
+only known up to its rounding, $8\,\varepsilon\,|F|$ with $F$ the force before projection. A slow state is therefore
+looked at in two ways.
+
+**Where `long_time` applies** tokens that have met are one, at their mean, and the drift of what remains is computed
+from differences, in which nothing is lost (`flows/_merging.py`). One point rests, and so does a configuration whose
+forces cancel; everything else moves, and two clusters meet after `two_cluster_time`.
+
+**Elsewhere** a state rests if it lies next to an equilibrium: moved on by $10^{-3}\varepsilon$ along its own velocity,
+it would come back. That is asked of the motion of the centres of clusters and of the motion inside them, for the
+second is fast and would hide the first. Velocities that are all rounding are at rest unless some cluster attends to
+nobody else but for weights that are below rounding: then it is not felt where it goes.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from .. import pairsums
+from ..flows.metastability import ROUNDING, Drift, applies, drift, log_duration, meeting_time
+from ..models import AbstractModel, at_time, field
+from ..pairsums import pair_weights
+from ._clouds import Clouds, along, masses
+
+# A configuration rests when an equilibrium is no farther than this fraction of eps.
+REST = 1e-3
+# The drift is computed for at most so many tokens that have not met; a cloud with more of them is just moving.
+SLOTS = 512
+# Attention is looked at among at most so many tokens.
+ATTENTIVE = 2048
+
+
+class Motion(NamedTuple):
+    """What is left of a motion, as in `Clusters`; arrays have the leading axes of the clouds."""
+
+    state: Any = "unknown"
+    time: Any = None
+    speed: Any = None
+    rounding: Any = None
+    rest: Any = None
+    limits: tuple[str, ...] = ()
+
+
+def remaining_motion(
+    found: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
+) -> Motion:
+    """What is left of the motion of the clouds of a run.
+
+    `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
+    if tokens are linked within another distance.
+    """
+    run: Any = found.run
+    model, exact = run.model, applies(run.model)
+    n = labels.shape[-1]
+    xs, log_scale = found.grown(), found.log_scale()
+    log_grown = np.minimum(log_scale, found.log_largest())
+    step = jnp.asarray(REST * eps * np.exp(log_grown), xs.dtype)
+    groups = jnp.asarray(np.maximum(labels, 0))
+    parts = along(_parts, (xs, found.ts, groups, step), found.w, model)
+    parts = _Parts(*(np.asarray(a).reshape(-1) for a in parts))
+    batch, eps, labels = eps.shape, eps.reshape(-1), labels.reshape(-1, n)
+    log_scale, log_grown = log_scale.reshape(-1), log_grown.reshape(-1)
+    with np.errstate(under="ignore", over="ignore", divide="ignore"):
+        # In logarithms, for times and growth overflow. Beyond what can be written, velocities grow like the tokens.
+        more = log_scale - log_grown
+        speed, rounding, force = (np.log(a.astype(float)) + more for a in (parts.speed, parts.rounding, parts.force))
+        log_visible = np.log(REST * eps) + log_scale
+        # A run shorter than the natural time of its flow shows nothing.
+        span = np.maximum(log_duration(run), np.log(eps) + log_scale - force)
+        state = np.where(speed + span <= log_visible, "metastable", "moving").astype("<U14")
+    state[parts.settled] = "at rest"
+    time = np.where(state == "metastable", parts.time, np.inf)
+    unfelt = (state == "at rest") & (parts.drift <= parts.rounding) & (labels.max(axis=1) > 0)
+    for row in () if exact else np.flatnonzero(unfelt):
+        if _hears_nobody(found, int(row), labels[row], model):
+            seen = rounding[row] + log_duration(run) > log_visible[row]
+            state[row], speed[row] = "below rounding" if seen else "metastable", rounding[row]
+    if exact:
+        first = linked(REST * eps.reshape(batch)).reshape(-1, n)
+        state, time, speed = _where_exact(found, eps, first, state, time, speed, rounding)
+    known = np.isfinite(np.asarray(found.xs)).all(axis=(-2, -1)).reshape(-1)
+    state = np.where(known, state, "unknown")
+    with np.errstate(over="ignore", under="ignore"):
+        speed, rounding = (np.where(known, np.exp(a), np.nan) for a in (speed, rounding))
+        rest = np.exp(log_visible - log_duration(run))
+    limits = _limits(state[-1], speed[-1], rounding[-1], model)
+    numbers = (a.reshape(batch)[()] for a in (np.where(known, time, np.nan), speed, rounding, rest))
+    return Motion(state.reshape(batch) if batch else str(state[0]), *numbers, limits)
+
+
+class _Parts(NamedTuple):
+    """Of one cloud: the speed of the fastest token and of the fastest centre, the rounding of velocities, the largest
+    force, whether an equilibrium is next to it, and about when the motion of centres will be seen."""
+
+    speed: Any
+    drift: Any
+    rounding: Any
+    force: Any
+    settled: Any
+    time: Any
+
+
+def _parts(
+    x: Float[Array, "n d"],
+    t: Float[Array, ""],
+    group: Int[Array, " n"],
+    step: Float[Array, ""],
+    w: Float[Array, " n"] | None,
+    model: AbstractModel,
+) -> _Parts:
+    n = x.shape[0]
+    x = model.space.nearest(x)
+    force = model.force(t, x, w)
+    v = model.space.project(x, force)
+    mass = masses(x, w)
+    total = jnp.zeros(n, x.dtype).at[group].add(mass)
+    mean = jnp.zeros_like(x).at[group].add(mass[:, None] * v) / jnp.where(total > 0, total, 1)[:, None]
+    centres = mean[group]
+    largest = jnp.max(jnp.linalg.norm(force, axis=-1))
+    rounding = ROUNDING * jnp.finfo(x.dtype).eps * largest
+
+    def ahead(part: Float[Array, "n d"]) -> tuple[Array, Array, Array]:
+        """The speed of a part of the motion, whether it turns back within a step, and how its speed grows."""
+        fast = jnp.max(jnp.linalg.norm(part, axis=-1))
+        unit = part / jnp.where(fast > 0, fast, 1)
+        there = jnp.sum(mass[:, None] * field(model, t, x + step * unit, w) * unit)
+        here = jnp.sum(mass[:, None] * v * unit)
+        return fast, (fast <= rounding) | (there < 0), (there - here) / jnp.where(here > 0, here * step, 1)
+
+    drifting, back, growth = ahead(centres)
+    _, inside, _ = ahead(v - centres)
+    speed = jnp.max(jnp.linalg.norm(v, axis=-1))
+    way = step / REST / jnp.where(drifting > 0, drifting, 1)
+    time = jnp.minimum(way, 1 / jnp.where(growth > 0, growth * drifting, 1 / jnp.inf))
+    return _Parts(speed, drifting, rounding, largest, back & inside, jnp.where(drifting > rounding, time, jnp.inf))
+
+
+def _hears_nobody(found: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
+    """Whether some cluster sees others, and its attention to all of them together is below rounding."""
+    attention = getattr(model, "attention", None)
+    heads = getattr(attention, "heads", (attention,))
+    if len(labels) > ATTENTIVE or not hasattr(model, "pairs") or not all(hasattr(h, "recipe") for h in heads):
+        return False
+    x = found.grown().reshape(-1, *found.xs.shape[-2:])[row]
+    t = jnp.reshape(jnp.asarray(found.ts), -1)[row]
+    return bool(along(_deaf, (x, t, jnp.asarray(labels)), found.w, tuple(heads), model.pairs))
+
+
+def _deaf(
+    x: Float[Array, "n d"],
+    t: Float[Array, ""],
+    group: Int[Array, " n"],
+    w: Float[Array, " n"] | None,
+    heads: tuple[Any, ...],
+    pairs: Any,
+) -> Bool[Array, ""]:
+    others = group[:, None] != group[None, :]
+    seen = pair_weights(pairsums.Inner(jnp.zeros((), x.dtype)), x, x, pairs=pairs, reduce="exp") > 0
+    deaf = jnp.any(others & seen, axis=1)
+    for head in heads:
+        head = at_time(head, t)
+        log_w, reduce = head.recipe(x, w, pairs=pairs)
+        if isinstance(reduce, pairsums.Hardmax):  # which hears the best alone, and nobody else is too far away
+            return jnp.asarray(False)
+        attention = jnp.abs(pair_weights(head.score, x, x, log_w=log_w, pairs=pairs, reduce=reduce))
+        away, all_of_it = jnp.sum(jnp.where(others, attention, 0), axis=1), jnp.sum(attention, axis=1)
+        deaf &= away <= ROUNDING * jnp.finfo(x.dtype).eps * all_of_it
+    return jnp.any(deaf)
+
+
+def _where_exact(
+    found: Clouds,
+    eps: np.ndarray,
+    first: np.ndarray,
+    state: np.ndarray,
+    time: np.ndarray,
+    speed: np.ndarray,
+    rounding: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
+    run: Any = found.run
+    n, d = found.xs.shape[-2:]
+    slots, few = _slots(np.asarray(found.xs).reshape(-1, n, d), found.w, first)
+    exact = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
+    exact = Drift(*(np.asarray(a, float) for a in exact))
+    one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
+    log_time = log_duration(run)
+    chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wait = meeting_time(run.model, exact, np.maximum(chord, 1e-10))
+        unit = np.log(ROUNDING * float(jnp.finfo(found.xs.dtype).eps)) - rounding  # log of one over the force
+        visible = exact.log_speed + np.maximum(log_time, unit) > np.log(REST * eps)
+        visible |= np.log(wait) <= log_time
+    hidden = exact.log_speed <= rounding
+    verdict = np.where(visible, np.where(hidden, "below rounding", "moving"), "metastable")
+    verdict = np.where(one | exact.resting.astype(bool), "at rest", verdict)
+    state = np.where(few, verdict, state)
+    time = np.where(few, np.where(state == "metastable", wait, np.inf), time)
+    # Of a velocity near its rounding few digits are left.
+    better = few & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
+    return state, time, np.where(better, exact.log_speed, speed)
+
+
+def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Tokens that have met as one, in slots as `drift` takes them, and for which clouds there are few enough."""
+    T, n, d = xs.shape
+    size = min(n, SLOTS)
+    w = np.full(n, 1 / n) if w is None else np.asarray(w, float)
+    x, mass = np.zeros((T, size, d), xs.dtype), np.zeros((T, size), xs.dtype)
+    labels, few = np.zeros((T, size), np.int32), np.zeros(T, bool)
+    x[..., 0] = 1
+    for t in range(T):
+        heads, member = np.unique(first[t], return_inverse=True)
+        if len(heads) > size or not np.isfinite(xs[t]).all():
+            continue
+        few[t], k = True, len(heads)
+        share = w + 1e-300  # light tokens have a mean, too
+        centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
+        x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
+        mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)
+    return (x, mass, labels), few
+
+
+def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str, ...]:
+    """Why the verdict at the last of the times may not be trusted."""
+    if state not in ("metastable", "below rounding") or not speed <= rounding:
+        return ()
+    remedy = "long_time follows it" if applies(model) else "a larger eps, float64 or a smaller beta may show it"
+    return (f"The drift is below the rounding of velocities ({rounding:.2g}), where simulate cannot follow; {remedy}.",)
