@@ -163,12 +163,16 @@ def test_a_state_kept_alone_knows_how_long_it_ran(together):
     end = dataclasses.replace(together, ts=together.ts[-1:], xs=together.xs[-1:])
     assert af.clusters(end, at=-1).converged is True
     unknown = dataclasses.replace(end, provenance=type(end.provenance)())
-    assert af.clusters(unknown, at=-1).converged is False
+    assert af.clusters(unknown, at=-1).converged is True  # one point rests, however long
+    early = dataclasses.replace(unknown, xs=together.xs[1:2])
+    assert af.clusters(early, at=-1).converged is False
 
 
 def test_very_long_times_do_not_overflow(together):
     long = dataclasses.replace(together, log_ts=jnp.asarray([-jnp.inf, 1.0, 2.0, 3.0, 10.0, 700.0]))
-    assert af.clusters(long, at=-1).converged is False  # a speed of 1e-13 goes far in a time of 1e304
+    assert af.clusters(long, at=-1).converged is True  # what is left of one cluster is 1e-13 wide, for ever
+    apart = af.clusters(dataclasses.replace(long, xs=jnp.tile(jnp.eye(2, dtype=long.xs.dtype), (T, N // 2, 1))), at=-1)
+    assert apart.converged is False and apart.rest < 1e-300
 
 
 def test_without_a_model_rest_is_not_known(run):

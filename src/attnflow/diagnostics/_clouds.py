@@ -54,8 +54,8 @@ class Clouds(NamedTuple):
         most = float(self.log_scale().max(initial=0)) if is_concrete(self.growth) else 0.0
         if most > self.log_largest():
             raise InputError(
-                f"the tokens have grown by e^{most:.4g}, and {what} cannot be written; end the run earlier, or give the "
-                "scaled tokens run.xs."
+                f"the tokens have grown by e^{most:.4g}, and {what} cannot be written; end the run earlier, or give "
+                "the scaled tokens run.xs."
             )
         return self.grown()
 

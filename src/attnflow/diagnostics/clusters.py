@@ -144,7 +144,7 @@ def clusters(
         eps=distance[()],
         speed=left.speed,
         rest=left.rest,
-        ts=None if ts is None else np.asarray(ts)[()],
+        ts=None if ts is None else np.asarray(ts) if distance.ndim else float(ts),
         clock="" if run is None else run.clock,
         state=left.state,
         time=left.time,

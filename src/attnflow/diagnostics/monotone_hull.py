@@ -54,7 +54,7 @@ def hull_nonincreasing(zs: Any) -> MonotoneHull:
     with the last.
     """
     if "log_scale" in getattr(zs, "info", {}):
-        raise InputError("the growth of these tokens is stored apart (log_scale); give rescaled(run), or run.xs itself.")
+        raise InputError("the growth of these tokens is stored apart (log_scale); give rescaled(run), or run.xs.")
     zs = np.asarray(getattr(zs, "xs", zs), float)
     if zs.ndim != 3 or 0 in zs.shape:
         raise InputError(f"tokens along time have shape {zs.shape}; give (T, n, d), or a run.")

@@ -11,7 +11,7 @@ class Outcome(enum.Enum):
     """Every way a solve can end; the value is the sentence."""
 
     SUCCESSFUL = "The flow reached its final time."
-    COARSE_STEPS = "The steps were too long to follow the flow, and tokens may be far from it; take tsit5 or a smaller dt."
+    COARSE_STEPS = "The steps were too long to follow the flow, and tokens may be far off; take tsit5 or a smaller dt."
     BELOW_ROUNDING = "The motion that is left is below the rounding of its velocities and was lost; take a shorter t1."
     MAX_STEPS = "The solver took max_steps steps before the final time; raise max_steps, or loosen rtol and atol."
     STALLED = "The step size shrank to round-off before the final time; the flow blows up or is not smooth there."
