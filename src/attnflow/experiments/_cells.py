@@ -14,12 +14,15 @@ from collections.abc import Generator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal, NamedTuple
 
+from ..errors import FileError
+from ..files import write_atomically
 from ._claim import sentence
 from ._experiment import Experiment, Scale
-from ._folder import RunFolder
-from ._machine import compilation_cache, divide_threads, versions
+from ._folder import RunFolder, encoded
+from ._machine import computing, heirs, in_precision, versions
 from ._progress import Progress
 from ._results import Cell
+from ._sources import sources_changed
 
 DTYPE = "float64"
 _LIFE = contextlib.ExitStack()  # what a worker enters it never leaves
@@ -34,10 +37,14 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a cell ended: `computed` now, `reused` from its file, or `crashed` with a sentence and a traceback."""
+    """How a cell ended: `computed` now, `reused` from its file, or `crashed` with a sentence and a traceback.
+
+    `seconds` and `versions` are those of the computation, whenever it was.
+    """
 
     status: Literal["computed", "reused", "crashed"]
     seconds: float = 0.0
+    versions: dict[str, str] = {}  # noqa: RUF012 (never changed)
     sentence: str = ""
     traceback: str = ""
     told: tuple[str, ...] = ()
@@ -45,32 +52,32 @@ class Outcome(NamedTuple):
 
 def compute_cell(task: Task, folder: RunFolder) -> Outcome:
     """Compute a cell and write its file, unless a readable one is there. Only failing to write is raised."""
-    from .._precision import precision
-
     experiment, cell, scale = task
     path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
     found = folder.read_cell(path)
     if found is not None:
-        return Outcome("reused", found[1]["seconds"])
+        return Outcome("reused", found[1]["seconds"], found[1]["versions"])
     start = time.perf_counter()
     try:
-        precision(DTYPE)
-        data = experiment.compute(dict(cell))
+        with in_precision(DTYPE):  # whatever another cell left behind: they are taken in any order
+            data = experiment.compute(dict(cell))
+        seconds, using = time.perf_counter() - start, versions(experiment.compute)
+        provenance = {
+            "experiment": experiment.id,
+            "paper": experiment.paper,
+            "cell": cell,
+            "scale": scale,
+            "dtype": DTYPE,
+            "versions": using,
+            "seconds": seconds,
+        }
+        content = encoded(data, provenance)
+        if sources_changed(experiment.compute):
+            raise FileError("the sources were edited while they were in use; run the same command again.")
     except Exception as error:
         return Outcome("crashed", sentence=sentence(error), traceback=traceback.format_exc())
-    seconds = time.perf_counter() - start
-    provenance = {
-        "experiment": experiment.id,
-        "paper": experiment.paper,
-        "version": experiment.version,
-        "cell": cell,
-        "scale": scale,
-        "dtype": DTYPE,
-        "versions": versions(),
-        "seconds": seconds,
-    }
-    folder.write_cell(path, data, provenance)
-    return Outcome("computed", seconds)
+    write_atomically(path, content)
+    return Outcome("computed", seconds, using)
 
 
 def compute_cells(tasks: list[Task], folder: RunFolder, *, workers: int, progress: Progress) -> dict[int, Outcome]:
@@ -89,10 +96,9 @@ def compute_cells(tasks: list[Task], folder: RunFolder, *, workers: int, progres
 
 
 def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress) -> Generator[tuple[int, Outcome]]:
-    with compilation_cache(folder.root):
-        for i in order:
-            progress.begin(tasks[i])
-            yield i, compute_cell(tasks[i], folder)
+    for i in order:
+        progress.begin(tasks[i])
+        yield i, compute_cell(tasks[i], folder)
 
 
 def _in_processes(
@@ -101,13 +107,14 @@ def _in_processes(
     # Spawned, never forked: a fork of a process in which JAX has started its threads can hang.
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(
-        min(workers, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(workers, folder.root)
+        min(workers, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(folder.root,)
     )
     try:
         futures = {}
-        for i in order:
-            experiment, cell, scale = tasks[i]
-            futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
+        with heirs():  # the pool starts its processes while it is given work
+            for i in order:
+                experiment, cell, scale = tasks[i]
+                futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
         for i in order[:workers]:
             progress.begin(tasks[i])
         for future in concurrent.futures.as_completed(futures):
@@ -119,11 +126,10 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(workers: int, root: Any) -> None:
+def _start_worker(root: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent says what happened
-    divide_threads(workers)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _LIFE.enter_context(compilation_cache(root))
+    _LIFE.enter_context(computing(root, DTYPE))
 
 
 def _end_with_parent() -> None:

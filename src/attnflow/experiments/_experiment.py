@@ -3,16 +3,14 @@
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ..errors import InputError
 from ._claim import Claim
-from ._machine import library_version
 from ._results import Cell
+from ._sources import sources
 
 Scale = Literal["quick", "full"]
 
@@ -25,8 +23,6 @@ class Experiment:
     - `compute(cell)` does one of them and returns an `xarray.Dataset`; it must depend on nothing but the cell.
     - `claims` and `figures` read the `Results` of all cells; a figure is a function `results -> Figure`, its name is
       the file's and its docstring the caption.
-    - `version`: raise it when results change though neither this file nor the version of attnflow does (a mended map,
-      a helper beside this file, another package), so that old cells are not reused.
     """
 
     kind: ClassVar[str] = "experiment"
@@ -39,7 +35,6 @@ class Experiment:
     summary: str = ""
     claims: Sequence[Claim] = ()
     figures: Sequence[Callable[[Any], Any]] = ()
-    version: int = 1
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.id):
@@ -63,27 +58,17 @@ class Experiment:
         return [{**cell, "seed": seed} for cell in cells]
 
     def key(self, cell: Cell, *, scale: Scale, dtype: str) -> str:
-        """The name of a cell's file, a hash of what determines its data.
-
-        Of the code that is this file and the released version of attnflow: who edits the library in between says so
-        with `version`, or asks for `reproduce --only-failed`, which computes again.
-        """
+        """The name of a cell's file, a hash of what determines its data: the code too (see `_sources`)."""
         identity = {
             "experiment": self.id,
             "cell": cell,
             "scale": scale,
             "dtype": dtype,
-            "version": self.version,
-            "attnflow": library_version(),
-            "file": self._file_hash(),
+            "compute": getattr(self.compute, "__qualname__", ""),
+            "sources": sources(self.compute),
         }
         try:
             text = json.dumps(identity, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError):
             raise InputError(f"experiment {self.id!r}: cell {cell} may hold only numbers, strings, lists.") from None
         return hashlib.sha256(text.encode()).hexdigest()[:20]
-
-    def _file_hash(self) -> str:
-        # By module and not by inspect.getsource: wrappers around `compute` keep `__module__`.
-        file = getattr(sys.modules.get(self.compute.__module__), "__file__", None)
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""

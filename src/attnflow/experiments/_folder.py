@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
 
 AGAIN = "again.json"
+# What a record holds (see `_runner`).
+RECORD = "id paper title summary scale seed dtype versions seconds cells figures claims crash".split()
+
+
+def encoded(data: "xarray.Dataset", provenance: dict[str, Any]) -> bytes:
+    """The content of a cell's file, made in memory so that a full disk can leave no half of it."""
+    # What compute put into the attributes goes into the JSON with the rest, and comes back when it is read.
+    text = json.dumps({**provenance, "attributes": plain(dict(data.attrs))}, allow_nan=False)
+    content = data.copy()
+    content.attrs = {ATTRIBUTE: text}
+    return bytes(content.to_netcdf(engine="h5netcdf"))
 
 
 class RunFolder:
@@ -52,14 +63,6 @@ class RunFolder:
     def cell_path(self, experiment: Experiment, cell: Cell, *, scale: Scale, dtype: str) -> Path:
         return self.root / experiment.id / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
 
-    def write_cell(self, path: Path, data: "xarray.Dataset", provenance: dict[str, Any]) -> None:
-        """Write a cell's data; the whole file is made in memory first, so that a full disk can leave no half of it."""
-        # What compute put into the attributes goes into the JSON with the rest, and comes back when it is read.
-        text = json.dumps({**provenance, "attributes": plain(dict(data.attrs))}, allow_nan=False)
-        content = data.copy()
-        content.attrs = {ATTRIBUTE: text}
-        write_atomically(path, bytes(content.to_netcdf(engine="h5netcdf")))
-
     def read_cell(self, path: Path) -> "tuple[xarray.Dataset, dict[str, Any]] | None":
         """A cell's data and provenance; None if the file is not there or, which is told, cannot be read."""
         import xarray
@@ -69,6 +72,8 @@ class RunFolder:
             data = xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="h5netcdf")
             provenance = json.loads(data.attrs.pop(ATTRIBUTE))
             data.attrs = provenance.pop("attributes")
+            if missing := {"seconds", "versions"} - set(provenance):
+                raise KeyError(min(missing))
         except FileNotFoundError:
             return None
         except Exception as error:  # a damaged file can make HDF5 raise almost anything
@@ -121,6 +126,8 @@ class RunFolder:
         for path in sorted(self.root.glob("*/claims.json")):
             try:
                 record = json.loads(path.read_bytes())
+                if missing := [name for name in RECORD if name not in record]:
+                    raise KeyError(missing[0])
                 found[record["id"]] = record
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self._tell(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")

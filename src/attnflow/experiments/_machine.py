@@ -1,22 +1,38 @@
-"""What a process needs to know of its machine: compiled programs to share, threads to divide, versions to record."""
+"""How a process computes: in which precision, with which compiled programs, devices and versions."""
 
+import concurrent.futures
 import contextlib
 import functools
 import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from .._cores import usable_cores
+from ..errors import InputError
+from ._sources import sources
 
-PACKAGES = ("attnflow", "jax", "jaxlib", "diffrax", "numpy", "scipy", "xarray")
+PACKAGES = ("attnflow", "jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray")
+# Settings of JAX that change numbers; each has an environment variable, which a new process reads.
+INHERITED = (
+    "jax_num_cpu_devices",
+    "jax_platforms",
+    "jax_default_prng_impl",
+    "jax_threefry_partitionable",
+    "jax_default_matmul_precision",
+)
 
 
-def versions() -> dict[str, str]:
-    """The versions a result depends on."""
+def versions(compute: Callable[..., Any]) -> dict[str, str]:
+    """The versions that what `compute` gives depends on; `sources` is a hash of the code, which an edit changes."""
+    return {**_installed(), "sources": sources(compute)[:12]}
+
+
+@functools.cache
+def _installed() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -24,28 +40,63 @@ def versions() -> dict[str, str]:
     return found
 
 
-@functools.cache
-def library_version() -> str:
-    """The version of attnflow itself."""
-    return metadata.version("attnflow")
+@contextlib.contextmanager
+def computing(root: Path, dtype: str) -> Iterator[None]:
+    """Whatever is computed, judged or drawn in here, whichever process and however often, is so in one precision.
+
+    Afterwards the process is as it was.
+    """
+    with compilation_cache(root), in_precision(dtype):
+        yield
 
 
-def divide_threads(workers: int) -> None:
-    """Let this process use its share of the cores. To be called before NumPy and JAX are imported."""
-    share = str(max(1, usable_cores() // workers))
-    for variable in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # NPROC is XLA's
-        os.environ.setdefault(variable, share)
-    devices = min(int(os.environ.get("JAX_NUM_CPU_DEVICES", share)), int(share))  # the parent's choice is for itself
-    os.environ["JAX_NUM_CPU_DEVICES"] = str(devices)
+@contextlib.contextmanager
+def in_precision(dtype: str) -> Iterator[None]:
+    """JAX computes with this many bits, and afterwards as before."""
+    from .._precision import precision
+
+    with concurrent.futures.ThreadPoolExecutor(1) as aside:  # a jax.enable_x64 around us holds in our thread alone
+        before = aside.submit(precision).result()
+    try:
+        if precision(dtype) != dtype:
+            raise InputError(f"jax.enable_x64 keeps JAX in {precision()}, and {dtype} is needed; leave it first.")
+        yield
+    finally:
+        precision(before)
+
+
+@contextlib.contextmanager
+def heirs() -> Iterator[None]:
+    """Processes started in here compute to the last bit as this one does.
+
+    How many devices share a sum, and how many threads a product of matrices, decides the order of additions. So workers
+    divide the cells between them and not the cores: the system does that.
+    """
+    import jax
+
+    values = {name.upper(): getattr(jax.config, name) for name in INHERITED}
+    # Equinox has read this if it is imported, as it was then; what is not set means "raise".
+    wanted = {name: str(value).lower() for name, value in values.items() if value not in (None, -1)}
+    wanted["EQX_ON_ERROR"] = os.environ.get("EQX_ON_ERROR", "raise")
+    if values["JAX_NUM_CPU_DEVICES"] == -1 and "device_count" not in os.environ.get("XLA_FLAGS", ""):
+        wanted["JAX_NUM_CPU_DEVICES"] = "1"
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 @contextlib.contextmanager
 def compilation_cache(root: Path) -> Iterator[None]:
     """Keep compiled programs in the run folder, so that other workers and later runs need not compile them again."""
-    if "jax" not in sys.modules:  # both are read when the libraries are imported
+    if "jax" not in sys.modules:  # it is read when the library is imported
         # On every program it reloads, XLA's loader reports as errors two tuning hints that it does not recognise as
         # features of the host. Real failures reach Python as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if "equinox" not in sys.modules:  # likewise
         # A program that can call back into Python to raise is not cached. With this an error inside a solve gives
         # NaN instead, which ends the run with a sentence and which no claim survives.
         os.environ.setdefault("EQX_ON_ERROR", "nan")
