@@ -210,7 +210,7 @@ def test_a_file_too_large_is_told(site, tmp_path):
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     code += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\nfrom attnflow.cli import main\nmain()"
     args = ["reproduce", "toy-squares", "--out", str(tmp_path / "run")]
-    env = {**os.environ, "PYTHONPATH": str(site)}
+    env = {**os.environ, "PYTHONPATH": toy.search_path(site)}
     done = subprocess.run([sys.executable, "-c", code, *args], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2 and "File too large" in one_sentence(done.stderr)
     assert list((tmp_path / "run").glob("toy-squares/*")) == []
@@ -247,7 +247,7 @@ def test_an_exit_code_of_a_process_with_a_traceback():
 
 
 def start(site, *args, **env):
-    env = {**os.environ, "PYTHONPATH": str(site), **env}
+    env = {**os.environ, "PYTHONPATH": toy.search_path(site), **env}
     command = [sys.executable, "-m", "attnflow", *map(str, args)]
     # A shell starts background jobs with interruptions ignored, and their children inherit that.
     listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

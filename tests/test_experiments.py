@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +13,7 @@ import pytest
 import xarray
 
 import attnflow as af
+import toy
 from attnflow import registry
 from attnflow.errors import InputError
 from attnflow.experiments import Claim, Experiment, Results, judge
@@ -140,7 +143,7 @@ def perspective(tmp_path_factory):
         )
         for job in jobs
     }
-    return {record["id"]: record for record in records}, read
+    return {record["id"]: record for record in records}, read, folder.root
 
 
 @pytest.mark.parametrize("name", COMPUTED)
@@ -219,3 +222,19 @@ def test_claims_are_judged_again_without_computing(perspective, name, monkeypatc
     record, read = perspective[0][name], perspective[1][name]
     idle = dataclasses.replace(OWN[name], compute=lambda cell: pytest.fail("computed"))
     assert [judge(c, read, "quick") for c in idle.claims] == record["claims"]
+
+
+def test_another_process_judges_alike(perspective):
+    """The command begins in float32, finds a cell missing, and reaches the same verdicts bit by bit."""
+    records, read, root = perspective
+    first = read["perspective-trajectories"].cells[0]
+    before = read["perspective-trajectories"].select(**first)
+    experiment = OWN["perspective-trajectories"]
+    RunFolder(root).cell_path(experiment, first, scale="quick", dtype="float64").unlink()
+    command = [sys.executable, "-m", "attnflow", "reproduce", *COMPUTED, "--out", str(root), "--json"]
+    env = {**os.environ, "PYTHONPATH": toy.search_path(root)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = {record["id"]: record["claims"] for record in json.loads(done.stdout)["experiments"]}
+    assert found == {name: records[name]["claims"] for name in COMPUTED}
+    assert read["perspective-trajectories"].select(**first).identical(before)  # to the last bit

@@ -3,7 +3,10 @@
 Environment variables make it slow or broken: the file, and with it the hash of its cells, stays the same.
 """
 
+import os
 from pathlib import Path
+
+import attnflow
 
 SOURCE = '''
 """Squares of integers, with a little noise."""
@@ -75,3 +78,8 @@ def install(folder: Path) -> Path:
     (info / "entry_points.txt").write_text("[attnflow.experiments]\nsquares = toy_squares:TOY\n")
     (folder / "toy_squares.py").write_text(SOURCE)
     return folder
+
+
+def search_path(site: Path) -> str:
+    """`PYTHONPATH` of another process that has the package in `site`, and the library as this process has it."""
+    return os.pathsep.join([str(site), str(Path(attnflow.__file__).parents[1])])

@@ -31,7 +31,7 @@ def reproduce(
         "attnflow-results"
     ),
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws (default 0).")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes to share the work and the threads.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON on standard output.")] = False,
 ) -> None:
     """Run experiments, check every claim with a number, draw the figures and write one report.
@@ -118,10 +118,13 @@ def _failed_jobs(
 
 
 def _report(folder: Any) -> Path | None:
+    from .. import registry
+    from ..experiments._machine import versions
     from ..report import write_report
 
-    records = list(folder.records().values())
-    return write_report(folder.root, records) if records else None
+    records, known = folder.records(), registry.entries("experiment")
+    present = {name: versions(known[name].compute) for name in records if name in known}
+    return write_report(folder.root, list(records.values()), present) if records else None
 
 
 def _summary(record: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ import base64
 import shlex
 import time
 from collections import Counter
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,28 @@ from ..files import write_atomically
 from ._claims import badge, claim_table
 from ._reference import references
 from ._text import count, e, number, seconds
+from ._versions import Versions, computed_with, outdated, statement
 
 LARGEST_SVG = 400_000  # bytes; a heavier drawing is embedded as pixels
+NOTHING: Mapping[str, Versions] = {}
 
 
-def write_report(root: Path, records: list[dict[str, Any]]) -> Path:
-    """Write `report.html` about these records (see `attnflow.experiments`) into the run folder `root`."""
-    return write_atomically(root / "report.html", page(root, records))
+def write_report(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING) -> Path:
+    """Write `report.html` about these records (see `attnflow.experiments`) into the run folder `root`.
+
+    `present` has, by the id of an experiment, the versions with which it would be judged now: verdicts that were
+    reached with others are marked.
+    """
+    return write_atomically(root / "report.html", page(root, records, present))
 
 
-def page(root: Path, records: list[dict[str, Any]]) -> str:
+def page(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING) -> str:
     """The report as text."""
     style = resources.files(__package__ or "attnflow.report").joinpath("style.css").read_text()
     title = records[0]["title"] if len(records) == 1 else "The theory, checked with numbers"
     places = [""] if len(records) == 1 else map(str, range(1, len(records) + 1))
-    sections = "\n".join(_section(root, record, place) for record, place in zip(records, places, strict=True))
+    old = [outdated(record, present) for record in records]
+    sections = "\n".join(_section(root, *each) for each in zip(records, places, old, strict=True))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -43,6 +51,7 @@ def page(root: Path, records: list[dict[str, Any]]) -> str:
 <p class="kicker">attnflow · report of {_today()}</p>
 <h1>{e(title)}</h1>
 {_summary(records)}
+{_not_present(old)}
 </header>
 <main>
 {_contents(records) if len(records) > 1 else ""}
@@ -65,6 +74,15 @@ def _summary(records: list[dict[str, Any]]) -> str:
     return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}</p>'
 
 
+def _not_present(old: list[str]) -> str:
+    """A warning beside the count of claims: some of them may not hold any more."""
+    many = sum(map(bool, old))
+    if not many:
+        return ""
+    told = f"{many} of {count(len(old), 'experiment')} judged with other versions than the present ones"
+    return f'<p class="differs">{told}; run them again with <code>attnflow reproduce</code>.</p>'
+
+
 def _contents(records: list[dict[str, Any]]) -> str:
     rows = ""
     for record in records:
@@ -84,7 +102,7 @@ def _status(record: dict[str, Any]) -> str:
     return next((s for s in ("error", "fails", "holds") if s in statuses), "skipped")
 
 
-def _section(root: Path, record: dict[str, Any], place: str) -> str:
+def _section(root: Path, record: dict[str, Any], place: str, old: str) -> str:
     # A page about one experiment has said its title already.
     heading = f'<h2><span class="place">{place}</span> {e(record["title"])}</h2>' if place else ""
     crash = record["crash"]
@@ -95,6 +113,7 @@ def _section(root: Path, record: dict[str, Any], place: str) -> str:
 {_references(record["paper"])}
 {summary}
 {told}
+{old}
 {_figures(root, record)}
 <h3>Claims</h3>
 {claim_table(record["claims"])}
@@ -134,13 +153,14 @@ def _embedded(stem: Path) -> str:
 def _computation(root: Path, record: dict[str, Any]) -> str:
     """Everything needed to do it again."""
     columns = list(dict.fromkeys(k for cell in record["cells"] for k in cell["parameters"] if k != "seed"))
+    others = [computed_with(cell, record["versions"]) for cell in record["cells"]]
     head = "".join(f"<th>{e(name)}</th>" for name in columns) + "<th>seconds</th>"
+    head += "<th>other versions</th>" if any(others) else ""
     rows = ""
-    for cell in record["cells"]:
+    for cell, other in zip(record["cells"], others, strict=True):
         values = (cell["parameters"].get(name) for name in columns)
         rows += "<tr>" + "".join(f"<td>{'' if v is None else number(v)}</td>" for v in values)
-        rows += f"<td class=num>{cell['seconds']:.2f}</td></tr>"
-    versions = ", ".join(f"{e(name)} {e(v)}" for name, v in record["versions"].items())
+        rows += f"<td class=num>{cell['seconds']:.2f}</td>" + (f"<td>{other}</td>" if any(others) else "") + "</tr>"
     folder = shlex.quote(str(root))  # as it was given
     command = f"attnflow reproduce {record['id']} --scale {record['scale']} --seed {record['seed']} --out {folder}"
     bibtex = "\n\n".join(r.bibtex for r in references(record["paper"]))
@@ -149,7 +169,8 @@ def _computation(root: Path, record: dict[str, Any]) -> str:
     trace = f"<details><summary>Traceback</summary><pre>{e(trace)}</pre></details>" if trace else ""
     return f"""<h3>Computation</h3>
 <p>{count(len(record["cells"]), "cell")} in {seconds(record["seconds"])}, at scale <em>{e(record["scale"])}</em>, seed
-{e(record["seed"])}, {e(record["dtype"])}; {versions}.</p>
+{e(record["seed"])}, {e(record["dtype"])}.</p>
+{statement(record)}
 <p>To run it again:</p>
 <pre>{e(command)}</pre>
 <details><summary>Parameters and time of each cell</summary>
