@@ -33,7 +33,7 @@ def _experiment(experiment: Any) -> dict[str, Any]:
     from ..experiments._plain import plain
 
     claims = [{f.name: plain(getattr(c, f.name)) for f in fields(c) if f.name != "measure"} for c in experiment.claims]
-    about = {k: getattr(experiment, k) for k in ("id", "paper", "title", "summary", "version")}
+    about = {k: getattr(experiment, k) for k in ("id", "paper", "title", "summary")}
     return {**about, "figures": [f.__name__ for f in experiment.figures], "claims": claims}
 
 

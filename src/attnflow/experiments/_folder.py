@@ -2,7 +2,7 @@
 
     DIR/report.html                        the report on all experiments in the folder
     DIR/<experiment>/<hash>.nc             the data of one cell
-    DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds
+    DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds of each cell
     DIR/<experiment>/again.json            its cells are being computed again; gone when that has ended
     DIR/<experiment>/figures/<name>.png    and .svg
     DIR/cache/                             compiled programs; may be deleted at any time
@@ -10,6 +10,10 @@
 A cell's file is named by a hash of all that determines its data, and written under a temporary name and renamed: it
 is there whole or not at all. There are no locks: who finds a cell's file skips it, and two who compute the same cell
 write the same data.
+
+The code is part of that hash (see `_sources`), and versions of other packages are not: they are recorded with the cell,
+and the report states them. A cell of code that has been edited since keeps its file, because another process with that
+code may share the folder; nothing reads it any more, and it may be deleted.
 """
 
 import contextlib
