@@ -1,29 +1,32 @@
 """The one contract for sums over pairs; every attention map goes through it."""
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from ..errors import InputError
+from ..spaces import Numbers, is_concrete
 from ._blocked import blocked_sums
+from ._checked import checked, projected
 from ._dense import broadcast_sums, dense_sums, is_small
 from ._direct import direct_sums
 from ._library import native
 from ._modes import is_spectral, modes_of, with_modes
 from ._native import native_sums
 from ._pairs import AbstractPairs, Causal, Full
-from ._prefix import seen_weight
+from ._prefix import seen_log_weight
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
-from ._scores import AbstractScore, Projected
+from ._scores import Projected
 from ._sharded import sharded_sums
 from ._spectral import spectral_sums
 from ._tiles import tile_logits
+from ._unseen import shielded
 
-Reduce = str | AbstractReduction | Hardmax | Callable[[Array], Array]
+Reduce = Any  # a name, a reduction, a selection of keys, or a function of the score
 
 ENGINES = {
     "dense": dense_sums,
@@ -37,7 +40,7 @@ ENGINES = {
 NATIVE_QUERIES = 8  # fewer leave most of a vector empty
 
 
-def resolve_kernel(kernel: str, n: int, m: int) -> str:
+def resolve_kernel(kernel: Any, n: int, m: int) -> str:
     """The engine that serves `n` queries and `m` keys; `"auto"` chooses by shape.
 
     `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
@@ -47,7 +50,7 @@ def resolve_kernel(kernel: str, n: int, m: int) -> str:
             return "native"
         plain = plain_kernel(n, m)
         return "direct" if plain == "blocked" and jax.default_backend() == "gpu" else plain
-    if kernel not in ENGINES and not is_spectral(kernel):
+    if not isinstance(kernel, str) or (kernel not in ENGINES and not is_spectral(kernel)):
         raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}, spectral.")
     return kernel
 
@@ -58,15 +61,15 @@ def plain_kernel(n: int, m: int) -> str:
 
 
 def pair_sums(
-    score: AbstractScore,
-    x: Float[Array, "n d"],
-    y: Float[Array, "m e"],
-    values: Float[ArrayLike, "m p"] | float | int,
+    score: Any,
+    x: Numbers,
+    y: Numbers,
+    values: Numbers,
     *,
-    log_w: Float[Array, " m"] | None = None,
-    pairs: AbstractPairs = Full(),
+    log_w: Numbers | None = None,
+    pairs: Any = Full(),
     reduce: Reduce = "softmax",
-    kernel: str = "auto",
+    kernel: Any = "auto",
 ) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
     r"""Sums over keys $j$ for every query $i$,
 
@@ -76,6 +79,7 @@ def pair_sums(
 
     **Arguments:**
 
+    - `score`: an `AbstractScore`, `Inner(beta)` for example; `pairs`: `Full`, `Causal`, `Positional` or a transpose.
     - `x`, `y`: queries `(n, d)` and keys `(m, e)`, not always the same cloud.
     - `values`: `(m, p)` of any width; a number stands for a column of it.
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
@@ -89,18 +93,21 @@ def pair_sums(
       (docs/theory/fast-sums.md).
 
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
+
+    In every engine a key (or value) that a query does not see, by `pairs` or by a weight of zero, does not matter to
+    it, even if it is NaN or infinite: padding may hold anything. A query that sees such a key gets NaN.
     """
+    x, y, values, log_w = checked(score, x, y, values, log_w, pairs)
+    given = shielded(x, y, values, log_w, pairs)
+    x, y, values, log_w, _ = given
     m = y.shape[0]
-    values = jnp.asarray(values, x.dtype)
-    values = jnp.full((m, 1), values) if values.ndim == 0 else values
-    log_w = None if log_w is None else jnp.asarray(log_w)
     chosen = resolve_kernel(kernel, x.shape[0], m)
     reduction, selection = as_reduction(reduce)
     if is_spectral(chosen):
         beta, _ = score.zonal or (0.0, 0.0)
         engine = functools.partial(spectral_sums, modes_of(with_modes(chosen, beta, x.shape[1])), x, y, score)
     else:
-        engine = functools.partial(ENGINES[chosen], score, score.project(x, y))
+        engine = functools.partial(ENGINES[chosen], score, projected(score, x, y))
 
     def sums(reduction: AbstractReduction, selection: Hardmax | None, values: Array) -> tuple[Array, Array]:
         num, log_z = engine(values, log_w, pairs, reduction, selection)
@@ -113,44 +120,65 @@ def pair_sums(
         else:
             _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
-    return num, log_z
+    return given.restored(num), given.restored(log_z)
 
 
 def pair_weights(
-    score: AbstractScore,
-    x: Float[Array, "n d"],
-    y: Float[Array, "m e"],
+    score: Any,
+    x: Numbers,
+    y: Numbers,
     *,
-    rows: Int[ArrayLike, " r"] | slice | None = None,
-    log_w: Float[Array, " m"] | None = None,
-    pairs: AbstractPairs = Full(),
+    rows: Numbers | slice | None = None,
+    log_w: Numbers | None = None,
+    pairs: Any = Full(),
     reduce: Reduce = "softmax",
+    log: bool = False,
 ) -> Float[Array, "r m"]:
-    """The weights themselves for some rows: `pair_weights(…) @ values` is the first result of `pair_sums(…)`.
+    r"""The weights themselves for some rows: `pair_weights(…) @ values` is the first result of `pair_sums(…)`.
 
-    `rows` are indices (or a slice) of queries; `None` means all, an `n`-by-`m` array.
+    `rows` are indices (or a slice) of queries; `None` means all, an `n`-by-`m` array. `log=True` gives their
+    logarithms, which do not underflow where the weights do; $-\infty$ is a pair that is left out.
     """
+    x, y, values, log_w = checked(score, x, y, 0.0, log_w, pairs)
     n, m = x.shape[0], y.shape[0]
-    i = jnp.arange(n) if rows is None else jnp.arange(n)[rows]
+    i = _rows(rows, n)
     reduction, selection = as_reduction(reduce)
-    whole = score.project(x, y)
+    given = shielded(x, y, values, log_w, pairs)
+    whole = projected(score, given.x, given.y)
     bias = None if whole.query_bias is None else whole.query_bias[i]
     tile = Projected(whole.queries[i], whole.keys, bias, whole.key_bias)
-    logits, outside = tile_logits(score, tile, log_w, pairs, i, jnp.arange(m), n, m)
+    logits, outside = tile_logits(score, tile, given.log_w, pairs, i, jnp.arange(m), n, m)
+    if selection is not None:
+        logits = selection.ties(logits, selection.best(logits, outside))
 
-    def weights(reduction: AbstractReduction, selection: Hardmax | None) -> tuple[Array, Array]:
-        kept = logits if selection is None else selection.ties(logits, selection.best(logits, outside))
-        top = reduction.top(kept, outside)
-        tile_weights, mass = reduction.weights(kept, outside, finite(top))
+    def weights(reduction: AbstractReduction) -> tuple[Array, Array]:
+        top = reduction.top(logits, outside)
+        tile_weights, mass = reduction.weights(logits, outside, finite(top))
         # The weights of a row are its result for the identity matrix of values.
-        num, log_z = reduction.finish(top, (tile_weights, jnp.sum(mass, axis=1)))
-        return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
+        return reduction.finish(top, (tile_weights, jnp.sum(mass, axis=1)))
 
-    num, log_z = weights(reduction, selection)
+    num, log_z = weights(reduction)
+    log_c = -_log(m, log_z) if log_w is None else jnp.zeros_like(log_z[0])
     if pairs.normalized:
-        _, log_mass = weights(Pointwise(jnp.ones_like), None)
-        num, _ = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
-    return num
+        _, log_mass = weights(Pointwise(jnp.ones_like))
+        log_c = jnp.where(log_mass > -jnp.inf, -log_mass, 0)
+    if log:
+        return given.restored(reduction.log_weights(logits, outside, log_z, log_c), i)
+    return given.restored(reduction.scaled(num, log_z, log_c)[0], i)
+
+
+def _rows(rows: Any, n: int) -> Int[Array, " r"]:
+    """Numbers of queries, refused where there is no such query."""
+    if rows is None or isinstance(rows, slice):
+        return jnp.arange(n) if rows is None else jnp.arange(n)[rows]
+    if is_concrete(rows):
+        try:
+            given = np.asarray(rows)
+        except (TypeError, ValueError):
+            given = np.asarray("")
+        if not np.issubdtype(given.dtype, np.integer) or given.ndim != 1 or not ((-n <= given) & (given < n)).all():
+            raise InputError(f"rows = {rows!r} are not numbers of the {n} queries; give whole numbers, or a slice.")
+    return jnp.arange(n)[jnp.asarray(rows)]
 
 
 def _positional_mass(pairs: AbstractPairs, log_w: Array | None, m: int, dtype: Any) -> Float[Array, "*n"]:
@@ -158,9 +186,7 @@ def _positional_mass(pairs: AbstractPairs, log_w: Array | None, m: int, dtype: A
     log_w = jnp.full(m, -jnp.log(m), dtype) if log_w is None else log_w.astype(dtype)
     if not isinstance(pairs, Causal):
         return jax.nn.logsumexp(log_w)
-    top = finite(jax.lax.stop_gradient(jnp.max(log_w, keepdims=True)))
-    seen = seen_weight(jnp.exp(log_w - top), pairs.slope if pairs.outside else None, pairs.strict)
-    return jnp.where(seen > 0, jnp.log(jnp.where(seen > 0, seen, 1)) + top, -jnp.inf)
+    return seen_log_weight(log_w, pairs.slope if pairs.outside else None, pairs.strict)
 
 
 def _log(m: int, like: Array) -> Array:

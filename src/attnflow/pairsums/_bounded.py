@@ -7,11 +7,11 @@ query's number. Only if it is far below the bound for some query must there be a
 
 import jax
 import jax.numpy as jnp
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int
 
-from ._pairs import AbstractPairs, Full
+from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Exponential, Hardmax
+from ._rules import decided_together
 from ._scores import AbstractScore, Projected
 
 
@@ -28,10 +28,10 @@ def upper_bound(
 ) -> tuple[Float[Array, " n"], Bool[Array, ""]] | None:
     """A top for every row, and whether no row loses digits relative to it; `None` where no bound is known.
 
-    `i` are the numbers of the queries, by default all in order. A `common` top is the same for all rows. Pairs other
-    than all may leave a row without keys, which no bound would see.
+    `i` are the numbers of the queries, by default all in order. A `common` top is the same for all rows. Only complete
+    pairs have a bound: others may leave out the key that is looked at, or all keys of a row, which it would not see.
     """
-    if not isinstance(reduction, Exponential) or selection is not None or not isinstance(pairs, Full):
+    if not isinstance(reduction, Exponential) or selection is not None or not pairs.complete:
         return None
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     if i is None and n <= m:
@@ -50,15 +50,4 @@ def upper_bound(
     top, low = jax.lax.stop_gradient((top, low))
     # A row's sum is at least exp(low - top), which may be small but must be far from the smallest number.
     margin = -0.5 * jnp.log(jnp.finfo(top.dtype).tiny)
-    return top, _for_all(jnp.max(top - low) < margin)
-
-
-@custom_vmap
-def _for_all(condition: Bool[Array, ""]) -> Bool[Array, ""]:
-    """A condition that a batch decides together: batched `cond` would otherwise evaluate both sides always."""
-    return condition
-
-
-@_for_all.def_vmap
-def _for_all_members(axis_size, in_batched, condition):
-    return jnp.all(condition), False
+    return top, decided_together(jnp.max(top - low) < margin)

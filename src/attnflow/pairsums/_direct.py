@@ -67,7 +67,7 @@ def fits(
     selection: Hardmax | None,
 ) -> bool:
     """Whether there is a kernel for it."""
-    few, everyone = _few(tile, values), isinstance(pairs, Full) and pairs.skip is None
+    few, everyone = _few(tile, values), pairs.complete
     if selection is not None:
         known = few and everyone
     else:

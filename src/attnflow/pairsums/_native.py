@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from ._blocked import blocked_sums
 from ._dense import dense_sums, is_small
 from ._library import PAIR_SUMS, native
-from ._pairs import AbstractPairs, Causal, Full
+from ._pairs import AbstractPairs, Causal
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._rules import derived_from
 from ._scores import AbstractScore, Projected
@@ -65,7 +65,7 @@ def _fits(
         and type(reduction) is Exponential
         and selection is None
         and score.is_product
-        and ((type(pairs) is Full and pairs.skip is None) or (type(pairs) is Causal and counts))
+        and (pairs.complete or (type(pairs) is Causal and counts))
         and dtype in (jnp.float32, jnp.float64)
         and tile.queries.shape[1] > 0
         and tile.keys.dtype == dtype

@@ -14,13 +14,15 @@ import abc
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from .._numbers import whole
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
+from ._rules import decided_together
 
 
 class AbstractPairs(eqx.Module):
@@ -33,6 +35,24 @@ class AbstractPairs(eqx.Module):
 
     @abc.abstractmethod
     def log_weight(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None: ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every query sees every key, and all alike: `logit` and `log_weight` give nothing."""
+        return False
+
+    def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
+        """Whether each of the `n` queries sees one of these keys; free of cost where there is none of them."""
+        m = keys.shape[0]
+
+        def row(i: Array) -> Array:
+            log_weight = self.log_weight(i[None], jnp.arange(m), n, m)
+            return jnp.any(keys if log_weight is None else keys & (log_weight[0] > -jnp.inf))
+
+        some, nobody = jnp.any(keys), jnp.zeros(n, bool)
+        if is_concrete(some):  # outside a program a condition is an `if`, and compiles nothing
+            return jax.lax.map(row, jnp.arange(n)) if some else nobody
+        return jax.lax.cond(~decided_together(~some), lambda: jax.lax.map(row, jnp.arange(n)), lambda: nobody)
 
     @property
     def T(self) -> "AbstractPairs":
@@ -59,6 +79,16 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
 
 
+def _labels(given: Any) -> Int[Array, " n"]:
+    try:
+        labels = jnp.asarray(given)
+    except (TypeError, ValueError):
+        raise InputError(f"skip = {given!r} holds no labels; give one integer per token.") from None
+    if labels.ndim != 1 or not jnp.issubdtype(labels.dtype, jnp.integer):
+        raise InputError(f"skip has shape {labels.shape} and dtype {labels.dtype}; give one integer per token.")
+    return labels
+
+
 def _real(dtype: Any) -> bool:
     return jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)
 
@@ -73,14 +103,19 @@ class Full(AbstractPairs):
     skip: tuple[Int[Array, " n"], Int[Array, " m"]] | None
     normalized: bool = eqx.field(static=True)
 
-    def __init__(self, skip: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, normalized: bool = False):
-        if skip is None:
-            self.skip = None
-        elif isinstance(skip, tuple):
-            self.skip = (jnp.asarray(skip[0]), jnp.asarray(skip[1]))
-        else:
-            self.skip = (jnp.asarray(skip), jnp.asarray(skip))
+    def __init__(self, skip: Numbers | None = None, normalized: bool = False):
+        if isinstance(skip, tuple) and len(skip) != 2:
+            raise InputError(f"skip is a tuple of {len(skip)}; give one array, or (labels of queries, labels of keys).")
+        sides = skip if isinstance(skip, tuple) else (skip, skip)
+        self.skip = None if skip is None else (_labels(sides[0]), _labels(sides[1]))
         self.normalized = normalized
+
+    @property
+    def complete(self) -> bool:
+        return self.skip is None
+
+    def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
+        return jnp.broadcast_to(jnp.any(keys), (n,)) if self.complete else super().sees(keys, n)
 
     def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> None:
         return None
@@ -153,6 +188,12 @@ class Causal(AbstractPairs):
         seen = lag > 0 if self.strict else lag >= 0
         alibi = self._alibi(i, j, n, m) if self.outside else None
         return jnp.where(seen, 0.0 if alibi is None else alibi, -jnp.inf)
+
+    def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
+        m = keys.shape[0]
+        first = jnp.where(jnp.any(keys), jnp.argmax(keys), m)
+        last = self.position(jnp.arange(n), n, m) - int(self.strict)
+        return (last >= first) & (first < m)
 
     def _alibi(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
         if self.slope is None:

@@ -74,3 +74,15 @@ def seen_weight(w: Float[Array, " n"], slope: Float[Array, ""] | None, strict: b
 
     _, total = jax.lax.associative_scan(join, (decay, w))
     return jnp.concatenate([jnp.zeros_like(w[:1]), decay[0] * total[:-1]]) if strict else total
+
+
+def seen_log_weight(log_w: Float[Array, " n"], slope: Float[Array, ""] | None, strict: bool) -> Float[Array, " n"]:
+    """The logarithm of that, where a query may see only keys much lighter than the heaviest of all."""
+    decay = jnp.zeros_like(log_w) if slope is None else jnp.full_like(log_w, -slope.astype(log_w.dtype))
+    log_w, decay = jax.lax.optimization_barrier((log_w, decay))
+
+    def join(early: tuple[Array, Array], late: tuple[Array, Array]) -> tuple[Array, Array]:
+        return early[0] + late[0], jnp.logaddexp(late[0] + early[1], late[1])
+
+    _, total = jax.lax.associative_scan(join, (decay, log_w))
+    return jnp.concatenate([jnp.full_like(log_w[:1], -jnp.inf), decay[0] + total[:-1]]) if strict else total

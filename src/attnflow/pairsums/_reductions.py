@@ -8,6 +8,7 @@ A row without keys ends as `(0, -inf)` with a zero gradient: every division and 
 
 import abc
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -43,6 +44,16 @@ class AbstractReduction(eqx.Module):
     def finish(self, top: Float[Array, " n"], sums: Sums) -> Sums:
         """`(num, log_z)` of the contract from the sums over all keys."""
 
+    def log_weights(
+        self,
+        logits: Float[Array, "n m"],
+        log_w: Float[Array, "_ m"] | None,
+        log_z: Float[Array, " n"],
+        log_c: Float[Array, "*n"],
+    ) -> Float[Array, "n m"]:
+        """The logarithm of what multiplies the values in the result, `scaled` by `log_c`; nothing underflows."""
+        raise InputError(f"a {type(self).__name__} reduction does not say the log of its weights; take log=False.")
+
     @abc.abstractmethod
     def scaled(self, num: Float[Array, "n p"], log_z: Float[Array, " n"], log_c: Float[Array, "*n"]) -> Sums:
         """The result when every outside weight is multiplied by `exp(log_c)`."""
@@ -52,10 +63,10 @@ class Exponential(AbstractReduction):
     r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
 
     def top(self, logits, log_w):
-        return _row_max(logits if log_w is None else logits + log_w)
+        return _row_max(_weighted(logits, log_w))
 
     def weights(self, logits, log_w, top, exp=jnp.exp):
-        e = exp((logits if log_w is None else logits + log_w) - top[:, None])
+        e = exp(_weighted(logits, log_w) - top[:, None])
         return e, e
 
     def rescale(self, old, new):
@@ -64,17 +75,25 @@ class Exponential(AbstractReduction):
     def finish(self, top, sums):
         return _mean(finite(top), sums)
 
+    def log_weights(self, logits, log_w, log_z, log_c):
+        return _weighted(logits, log_w) - finite(log_z)[:, None]
+
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
 
 
 class Pointwise(AbstractReduction):
-    r"""Any function $\phi$ of the score: `(sum, log of the outside mass)`."""
+    r"""Any function $\phi$ of the score: `(sum, log of the outside mass)`.
+
+    `log_phi` is its logarithm, where it is known without computing $\phi$, which may underflow.
+    """
 
     phi: Callable[[Array], Array]
+    log_phi: Callable[[Array], Array] | None
 
-    def __init__(self, phi: Callable[[Array], Array]):
+    def __init__(self, phi: Callable[[Array], Array], log_phi: Callable[[Array], Array] | None = None):
         self.phi = phi
+        self.log_phi = log_phi
 
     def top(self, logits, log_w):
         if log_w is None:
@@ -94,6 +113,14 @@ class Pointwise(AbstractReduction):
     def finish(self, top, sums):
         top = finite(top)
         return jnp.exp(top)[:, None] * sums[0], _mean(top, sums)[1]
+
+    def log_weights(self, logits, log_w, log_z, log_c):
+        if self.log_phi is None:
+            raise InputError(
+                "nothing says the logarithm of this function of the score, which may be negative; take log=False, or "
+                "reduce=Pointwise(phi, log_phi)."
+            )
+        return _weighted(self.log_phi(logits), log_w) + jnp.broadcast_to(log_c, log_z.shape)[:, None]
 
     def scaled(self, num, log_z, log_c):
         return num * jnp.broadcast_to(jnp.exp(log_c), log_z.shape)[:, None], log_z + log_c
@@ -120,9 +147,7 @@ class Hardmax(eqx.Module):
         return jnp.where(tied, 0, -jnp.inf).astype(logits.dtype)
 
 
-def as_reduction(
-    reduce: str | AbstractReduction | Hardmax | Callable[[Array], Array],
-) -> tuple[AbstractReduction, Hardmax | None]:
+def as_reduction(reduce: Any) -> tuple[AbstractReduction, Hardmax | None]:
     """`"exp"`, `"softmax"` (the same sums: they differ in what the caller does with `log_z`), or a function.
 
     With it comes the selection of keys that precedes it, if there is one.
@@ -140,6 +165,11 @@ def as_reduction(
 
 def _row_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
     return jax.lax.stop_gradient(jnp.max(a, axis=1))
+
+
+def _weighted(logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, "n m"]:
+    """Scores with their log weights; a pair left out stays out even where its score overflows."""
+    return logits if log_w is None else jnp.where(log_w == -jnp.inf, -jnp.inf, logits + log_w)
 
 
 def finite(top: Float[Array, " n"]) -> Float[Array, " n"]:

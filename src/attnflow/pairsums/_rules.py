@@ -1,9 +1,12 @@
-"""The derivatives of a kernel that has none of its own: those of an engine made of JAX's operations."""
+"""How transformations treat the engines: derivatives of a kernel that has none of its own, conditions of a batch."""
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, Bool
 
 
 def derived_from(plain: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,3 +24,14 @@ def derived_from(plain: Callable[..., Any], kernel: Callable[..., Any]) -> Calla
         return jax.jvp(plain, primals, tangents)
 
     return ruled
+
+
+@custom_vmap
+def decided_together(condition: Bool[Array, ""]) -> Bool[Array, ""]:
+    """A condition that must hold for all of a batch: batched `cond` would otherwise evaluate both sides always."""
+    return condition
+
+
+@decided_together.def_vmap
+def _for_all_members(axis_size, in_batched, condition):
+    return jnp.all(condition), False

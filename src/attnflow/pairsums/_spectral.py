@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..spaces import Sphere
 from ._modes import DIMENSIONS
-from ._pairs import AbstractPairs, Causal, Full
+from ._pairs import AbstractPairs, Causal
 from ._prefix import TILE as CAUSAL_TILE
 from ._prefix import prefix_sums
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums
@@ -45,7 +45,7 @@ def refusal(score: AbstractScore, d: int, dtype: Any, pairs: Any, reduction: Any
         return f"{type(score).__name__} with matrices depends on more than <x, y> (a multiple of I belongs into beta)"
     if isinstance(pairs, Causal) and pairs.at is not None:
         return "the queries stand at positions of their own, and causal ones are taken in order"
-    if not isinstance(pairs, Causal) and (not isinstance(pairs, Full) or pairs.skip is not None):
+    if not isinstance(pairs, Causal) and not pairs.complete:
         return "some pairs are left out or weighted by position, and they need all, or causal ones"
     if not isinstance(reduction, Exponential) or selection is not None:
         return "they are for exponentials of the score, reduce='softmax' or 'exp'"

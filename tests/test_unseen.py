@@ -1,0 +1,303 @@
+"""What a query does not see does not matter to it: every engine against a loop in NumPy, float64, by log-sum-exp."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_expit, logsumexp
+
+import attnflow as af
+from attnflow.errors import InputError
+from attnflow.pairsums import Hardmax, Pointwise, _api, _blocked, _native
+
+N = 9
+ENGINES = ("dense", "blocked", "broadcast", "native", "sharded", "direct")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_tiles():
+    """Tiles of 4 queries and 5 keys: tiles that are wholly unseen, and ragged ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(_api.ENGINES, "blocked", functools.partial(_blocked.blocked_sums, tile_size=(4, 5)))
+        yield
+
+
+def visible(kind, n=N):
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    return {
+        "full": np.ones((n, n), bool),
+        "skip": i != j,
+        "labels": i // 3 != j // 3,
+        "causal": j <= i,
+        "strict": j < i,
+        "window": (j <= i) & (j > i - 3),
+    }[kind]
+
+
+def pairs_of(kind, n=N):
+    return {
+        "full": lambda: af.Full(),
+        "skip": lambda: af.Full(skip=jnp.arange(n)),
+        "labels": lambda: af.Full(skip=jnp.arange(n) // 3),
+        "causal": lambda: af.Causal(),
+        "strict": lambda: af.Causal(strict=True),
+        "window": lambda: af.Positional(np.ones(3)),
+    }[kind]()
+
+
+def loop(scores, seen, log_w, values, reduce="softmax"):
+    """Row by row over the keys that are seen and have weight; nothing else is touched."""
+    num, log_z = np.zeros((len(scores), values.shape[1])), np.full(len(scores), -np.inf)
+    for i, row in enumerate(scores):
+        keys = np.flatnonzero(seen[i] & (log_w > -np.inf))
+        if not len(keys):
+            continue
+        total = np.where(row[keys] == row[keys].max(), 0.0, -np.inf) if reduce == "hardmax" else row[keys]
+        log_z[i] = logsumexp(total + log_w[keys])
+        num[i] = np.exp(total + log_w[keys] - log_z[i]) @ values[keys]
+    return num, log_z
+
+
+@functools.partial(jax.jit, static_argnames=("kernel", "hard"))
+def sums(x, y, values, beta, log_w, pairs, kernel, hard=False):
+    reduce = Hardmax(0.0) if hard else "softmax"
+    return af.pair_sums(af.Inner(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+
+
+@pytest.mark.parametrize("kind", ["skip", "labels"])
+@pytest.mark.parametrize("kernel", ENGINES)
+def test_the_skipped_key_does_not_bound_the_others(kernel, kind):
+    """Unit tokens far apart: the self term exceeds all others by more than the smallest number."""
+    angles = 2 * np.pi * np.arange(N) / N
+    x = np.stack([np.cos(angles), np.sin(angles)], 1)
+    values = np.stack([angles, 1 - angles], 1)
+    log_w = np.log(np.arange(1, N + 1) / np.sum(np.arange(1, N + 1)))
+    for beta in (30.0, 1e4):
+        expected = loop(beta * x @ x.T, visible(kind), log_w, values)
+        found = sums(x, x, values, beta, jnp.asarray(log_w), pairs_of(kind), kernel)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+        # The same in 32 bits: scores of 1e4 have an error of 1e-3.
+        found = sums(*(jnp.asarray(a, jnp.float32) for a in (x, x, values)), beta, None, pairs_of(kind), kernel)
+        equal = loop(beta * x @ x.T, visible(kind), np.full(N, -np.log(N)), values)
+        np.testing.assert_allclose(found[1], equal[1], rtol=1e-6, atol=1e-4)
+
+
+def test_far_tokens_without_themselves_by_distance():
+    x = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 300.0]])
+    expected = loop(-np.sum((x[:, None] - x[None]) ** 2, axis=2), ~np.eye(3, dtype=bool), np.full(3, -np.log(3)), x)
+    for kernel in ("blocked", "broadcast", "auto"):
+        for by_difference in (False, True):
+            score = af.SquaredDistance(1.0, by_difference=by_difference)
+            found = af.pair_sums(
+                score, jnp.asarray(x), jnp.asarray(x), x, pairs=af.Full(skip=jnp.arange(3)), kernel=kernel
+            )
+            np.testing.assert_allclose(found[0], expected[0])
+            np.testing.assert_allclose(found[1], expected[1])
+
+
+@pytest.mark.parametrize("kernel", ["dense", "blocked", "broadcast"])
+def test_gradients_of_well_separated_tokens(kernel):
+    """Against differences of the loop: with the self term skipped, log Z is about beta times the second best score."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((N, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x, beta, log_w, seen = x, 500.0, np.full(N, -np.log(N)), visible("skip")
+    log_z = lambda x: sums(x, x, x, beta, None, pairs_of("skip"), kernel)[1].sum()  # noqa: E731
+    found = jax.grad(log_z)(jnp.asarray(x))
+    for i, c in ((0, 0), (4, 2)):
+        moved = []
+        for h in (1e-6, -1e-6):
+            y = x.copy()
+            y[i, c] += h
+            moved.append(loop(beta * y @ y.T, seen, log_w, y)[1].sum())
+        assert found[i, c] == pytest.approx((moved[0] - moved[1]) / 2e-6, rel=1e-5, abs=1e-4)
+    batch = jax.vmap(lambda x: sums(x, x, x, beta, None, pairs_of("skip"), kernel)[1])(jnp.stack([x, -x]))
+    np.testing.assert_allclose(batch[0], batch[1])
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    kind=st.sampled_from(["skip", "causal", "strict", "window", "full"]),
+    kernel=st.sampled_from(ENGINES[:4]),
+    beta=st.sampled_from([0.0, 1.0, 1e4]),
+    bad=st.sampled_from([np.nan, np.inf, -np.inf]),
+    hard=st.booleans(),
+)
+def test_what_is_not_seen_does_not_matter(seed, kind, kernel, beta, bad, hard):
+    """One key that is not finite, one padded by -inf: who sees the first gets NaN, all others what the loop says."""
+    rng = np.random.default_rng(seed)
+    x, values = rng.standard_normal((N, 2)), rng.standard_normal((N, 2))
+    log_w = np.log(rng.dirichlet(np.ones(N)))
+    padded, spoiled = rng.choice(N, 2, replace=False)
+    log_w[padded] = -np.inf
+    scores = beta * x @ x.T
+    y, v = x.copy(), values.copy()
+    y[padded], v[padded] = bad, np.nan
+    (y if seed % 2 else v)[spoiled] = bad
+    seen = visible(kind)
+    expected = loop(scores, seen, log_w, values, "hardmax" if hard else "softmax")
+    found = sums(x, y, v, beta, jnp.asarray(log_w), pairs_of(kind), kernel, hard)
+    blind = ~seen[:, spoiled]
+    assert np.isnan(found[0][~blind]).all() and np.isnan(found[1][~blind]).all()
+    np.testing.assert_allclose(found[0][blind], expected[0][blind], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(found[1][blind], expected[1][blind], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["dense", "blocked", "broadcast", "native", "direct"])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_a_nan_token_of_the_future_leaves_the_past_alone(kernel, dtype):
+    """Tokens among themselves, as in a run: values and gradients of queries that do not see token 6."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((N, 2))
+    bad = x.copy()
+    bad[6] = np.nan
+    early = lambda x: jnp.sum(sums(x, x, x, 1.0, None, af.Causal(slope=0.1), kernel)[0][:6] ** 2)  # noqa: E731
+    value, slope = jax.value_and_grad(early)(jnp.asarray(bad, dtype))
+    expected, expected_slope = jax.value_and_grad(early)(jnp.asarray(x, jnp.float64))
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    np.testing.assert_allclose(slope, expected_slope, rtol=2e-4, atol=1e-5)
+    assert (np.asarray(slope[6:]) == 0).all()
+    assert np.isnan(
+        sums(jnp.asarray(bad, dtype), jnp.asarray(bad, dtype), 1.0, 1.0, None, af.Causal(), kernel)[1][6:]
+    ).all()
+
+
+def test_spectral_sums_keep_the_rule():
+    angles = np.linspace(0.1, 6.0, N)
+    x = np.stack([np.cos(angles), np.sin(angles)], 1)
+    bad = x.copy()
+    bad[5] = np.nan
+    found = sums(bad, bad, bad, 3.0, None, af.Causal(), "spectral:32")
+    expected = loop(3.0 * x @ x.T, visible("causal"), np.full(N, -np.log(N)), x)
+    np.testing.assert_allclose(found[0][:5], expected[0][:5], atol=1e-12)
+    assert np.isnan(found[0][5:]).all()
+
+
+def test_padding_of_prompts_and_its_gradient():
+    """NaN in queries, keys and values of padding; a batch by vmap has other padding in each."""
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((2, N, 2))
+    x[0, 7:], x[1, 4:] = np.nan, np.inf
+    log_w = np.where(np.isfinite(x[..., 0]), 0.0, -np.inf)
+
+    def mean(x, log_w):
+        num, _ = af.pair_sums(af.Inner(1.0), x, x, x, log_w=log_w)
+        return jnp.sum(jnp.where(log_w[:, None] == 0, num, 0) ** 2)
+
+    value, slope = jax.vmap(jax.value_and_grad(mean))(jnp.asarray(x), jnp.asarray(log_w))
+    for k, many in ((0, 7), (1, 4)):
+        alone = jax.value_and_grad(mean)(jnp.asarray(x[k, :many]), jnp.zeros(many))
+        np.testing.assert_allclose(value[k], alone[0], rtol=1e-12)
+        np.testing.assert_allclose(slope[k, :many], alone[1], rtol=1e-9, atol=1e-12)
+        assert (np.asarray(slope[k, many:]) == 0).all()
+
+
+def test_an_unseen_score_may_overflow():
+    x = jnp.asarray([[1.0, 0.0], [0.5, 0.5], [1e200, 0.0]])
+    for kernel in ("dense", "blocked", "broadcast", "native"):
+        found = sums(x, 1e120 * x, x, 1.0, None, af.Causal(), kernel)
+        assert np.isfinite(found[0][0]).all()
+
+
+def test_the_kernel_takes_a_key_of_no_weight_as_the_others_do():
+    assert _native.WIDTH  # the engine is there even where no compiler is
+    x = jnp.asarray(np.random.default_rng(3).standard_normal((40, 2)))
+    log_w = jnp.where(jnp.arange(40) % 2 == 0, 0.0, -jnp.inf)
+    y = jnp.where(log_w[:, None] == 0, x, jnp.nan)
+    for kernel in ("native", "sharded", "blocked", "dense"):
+        found = sums(x, y, y, 2.0, log_w, af.Full(), kernel)
+        expected = loop(2.0 * np.asarray(x @ x.T), np.ones((40, 40), bool), np.asarray(log_w), np.asarray(x))
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-10, atol=1e-12)
+
+
+def test_light_keys_before_a_heavy_one_keep_their_normalisation():
+    """Positional weights that sum to one, of queries that see only keys a factor e^-800 lighter than the last."""
+    x = np.stack([np.cos(np.arange(5.0)), np.sin(np.arange(5.0))], 1)
+    log_w = np.array([-800.0, -800.0, -801.0, -802.0, 0.0])
+    pairs = af.Causal(slope=0.3, normalized=True)
+    for kernel in ("dense", "blocked", "native"):
+        _, log_z = af.pair_sums(
+            af.Inner(2.0), jnp.asarray(x), jnp.asarray(x), x, log_w=log_w, pairs=pairs, kernel=kernel
+        )
+        for i in range(5):
+            w = log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))
+            assert log_z[i] == pytest.approx(logsumexp(2 * x[: i + 1] @ x[i] + w) - logsumexp(w), abs=1e-12)
+    from attnflow.pairsums._prefix import seen_log_weight
+
+    found = seen_log_weight(jnp.asarray(log_w), jnp.asarray(0.3), False)
+    np.testing.assert_allclose(found, [logsumexp(log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))) for i in range(5)])
+
+
+@pytest.mark.parametrize("kind", ["full", "skip", "causal", "window"])
+def test_logarithms_of_weights_do_not_underflow(kind):
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((N, 2))
+    log_w, seen, beta = np.log(rng.dirichlet(np.ones(N))), visible(kind), 1e4
+    scores = beta * x @ x.T + np.where(seen, 0, -np.inf)
+    for weights, w in ((None, np.full(N, -np.log(N))), (log_w, log_w)):
+        found = af.pair_weights(af.Inner(beta), x, x, log_w=weights, pairs=pairs_of(kind), log=True)
+        expected = scores + w
+        np.testing.assert_allclose(found, expected - logsumexp(expected, axis=1, keepdims=True), rtol=1e-12, atol=1e-9)
+        sigmoid = Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
+        found = af.pair_weights(af.Inner(beta), x, x, log_w=weights, pairs=pairs_of(kind), reduce=sigmoid, log=True)
+        np.testing.assert_allclose(found, log_expit(beta * x @ x.T) + np.where(seen, w, -np.inf), rtol=1e-12)
+    plain = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs_of(kind), rows=jnp.asarray([1, 2]))
+    logs = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs_of(kind), rows=jnp.asarray([1, 2]), log=True)
+    np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-12)
+
+
+def test_logarithms_with_positional_weights_that_sum_to_one():
+    x = np.random.default_rng(5).standard_normal((4, 2))
+    reduce = Pointwise(jnp.exp, lambda s: s)
+    for pairs in (af.Causal(slope=0.5, normalized=True), af.Positional(np.array([1.0, 3.0]), normalized=True)):
+        plain = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs, reduce=reduce)
+        np.testing.assert_allclose(
+            np.exp(af.pair_weights(af.Inner(1.0), x, x, pairs=pairs, reduce=reduce, log=True)), plain
+        )
+    with pytest.raises(InputError, match="log_phi"):
+        af.pair_weights(af.Inner(1.0), x, x, reduce=jnp.positive, log=True)
+
+
+X = np.ones((3, 2))
+BAD = {
+    "a score": dict(score="inner"),
+    "text": dict(x="tokens"),
+    "one number": dict(x=1.0),
+    "no tokens": dict(y=np.zeros((0, 2))),
+    "truth values": dict(x=np.ones((3, 2), bool)),
+    "other dimension": dict(y=np.ones((3, 4))),
+    "values": dict(values=np.ones((2, 2))),
+    "text values": dict(values="one"),
+    "log weights": dict(log_w=np.zeros(2)),
+    "pairs": dict(pairs="all"),
+    "kernel": dict(kernel="fast"),
+    "kernel of no text": dict(kernel=3),
+    "reduction": dict(reduce="max"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_does_not_fit_is_refused(what):
+    given = dict(score=af.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
+    with pytest.raises(InputError, match=r"\.$"):
+        af.pair_sums(given.pop("score"), given.pop("x"), given.pop("y"), given.pop("values"), **given)
+
+
+@pytest.mark.parametrize(
+    "skip", ["abc", 1.5, np.zeros((2, 2), int), np.array([0.5, 1.0]), (np.arange(3),), np.ones(3, bool)]
+)
+def test_labels_that_are_none(skip):
+    with pytest.raises(InputError, match=r"\.$"):
+        af.Full(skip=skip)
+
+
+@pytest.mark.parametrize("rows", ["first", [0.5], 3, [7], [True]])
+def test_rows_that_are_none(rows):
+    with pytest.raises(InputError, match=r"\.$"):
+        af.pair_weights(af.Inner(1.0), X, X, rows=rows)
