@@ -83,6 +83,7 @@ _HOME = {
     "effective_sample_size": "diagnostics",
     "phase_report": "diagnostics",
     "renyi_centers": "diagnostics",
+    "log_partition": "diagnostics",
     "pair_fraction": "diagnostics",
     "belt": "reductions",
     "belt_modes": "reductions",

@@ -36,6 +36,7 @@ from .diagnostics import hull_nonincreasing as hull_nonincreasing
 from .diagnostics import inner_products as inner_products
 from .diagnostics import is_gradient_flow as is_gradient_flow
 from .diagnostics import leaders as leaders
+from .diagnostics import log_partition as log_partition
 from .diagnostics import modes as modes
 from .diagnostics import numerical_rank as numerical_rank
 from .diagnostics import order_parameter as order_parameter

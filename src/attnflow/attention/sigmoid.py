@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
-from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Projected, pair_sums
+from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Pointwise, Projected, pair_sums
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
@@ -97,7 +97,7 @@ class Sigmoid(AbstractAttention):
         return total
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        return log_weights(w), jax.nn.sigmoid
+        return log_weights(w), Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
 
     @property
     def closure(self) -> str:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..pairsums import AbstractPairs, Full, Inner, Pointwise, pair_sums
 from ..registry import Entry, Param
 from ..spaces import log_weights
 from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
@@ -83,7 +83,12 @@ class Unnormalized(AbstractAttention):
 
     def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
         shift, factor = self.beta if self.shifted else 0.0, self.beta if self.gradient else 1.0
-        return log_weights(w), lambda s: jnp.asarray(factor, s.dtype) * jnp.exp(s - jnp.asarray(shift, s.dtype))
+
+        def log_weight(s: Array) -> Array:
+            return s - jnp.asarray(shift, s.dtype) + jnp.log(jnp.asarray(factor, s.dtype))
+
+        weight = lambda s: jnp.asarray(factor, s.dtype) * jnp.exp(s - jnp.asarray(shift, s.dtype))  # noqa: E731
+        return log_weights(w), Pointwise(weight, log_weight)
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
         raise InputError(

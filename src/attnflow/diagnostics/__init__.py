@@ -32,6 +32,7 @@ from .modes import count_modes as count_modes
 from .modes import modes as modes
 from .monotone_hull import MonotoneHull as MonotoneHull
 from .monotone_hull import hull_nonincreasing as hull_nonincreasing
+from .partition import log_partition as log_partition
 from .phases import PhaseReport as PhaseReport
 from .phases import phase_report as phase_report
 from .polytope import Polytope as Polytope

@@ -75,9 +75,11 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
         xs = jnp.asarray(tokens)
     except (TypeError, ValueError):
         raise InputError(f"a {type(tokens).__name__} holds no tokens; give a run, or an array (..., n, d).") from None
+    if not (jnp.issubdtype(xs.dtype, jnp.floating) or jnp.issubdtype(xs.dtype, jnp.integer)):
+        raise InputError(f"tokens have dtype {xs.dtype}; give real numbers.")
     if not jnp.issubdtype(xs.dtype, jnp.floating):
         xs = xs.astype(jnp.result_type(float))
-    if xs.ndim < 2 or 0 in xs.shape[-2:]:
+    if xs.ndim < 2 or 0 in xs.shape:
         raise InputError(f"tokens have shape {xs.shape}; give (..., n, d), tokens as rows.")
     if at is not None:
         if xs.ndim == 2:
@@ -87,9 +89,21 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
     return Clouds(xs, None if w is None else w.astype(xs.dtype))
 
 
+def reached(found: Clouds) -> Clouds:
+    """The same clouds; refused in a sentence if tokens are not finite, of which nothing can be counted."""
+    if is_concrete(found.xs):
+        finite = np.isfinite(np.asarray(found.xs)).all(axis=(-2, -1))
+        if not finite.all():
+            where = f" at saved time {int(np.argmin(finite))}" if found.run is not None and finite.ndim == 1 else ""
+            raise InputError(f"some tokens are not finite{where}; remove them, or choose a time that was reached, at=.")
+    return found
+
+
 def saved_time(at: Any, count: int) -> int:
     """`at` as an index from the beginning, refused when there is no such saved time."""
     try:
+        if isinstance(at, bool):
+            raise TypeError
         index = operator.index(at)
     except TypeError:
         raise InputError(f"at = {at!r} is not an index of a saved time; give a whole number.") from None

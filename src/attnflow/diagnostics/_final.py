@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..errors import InputError
@@ -22,10 +23,7 @@ def cluster_points(z: Any, eps: float) -> tuple[np.ndarray, np.ndarray]:
 
 def final_tokens(z: Any) -> np.ndarray:
     """Tokens at one time as `(n, d)`, refused in a sentence otherwise."""
-    try:
-        z = np.asarray(z, float)
-    except (TypeError, ValueError):
-        raise InputError(f"a {type(z).__name__} holds no tokens; give an array (n, d), tokens as rows.") from None
+    z = real_numbers(z, "tokens", "give an array (n, d), tokens as rows")
     if z.ndim != 2 or 0 in z.shape:
         raise InputError(f"tokens have shape {z.shape}; give those of one time, (n, d), for example zs[-1].")
     if not np.isfinite(z).all():
@@ -33,11 +31,23 @@ def final_tokens(z: Any) -> np.ndarray:
     return z
 
 
+def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
+    """An array of real numbers, finite or not; text and truth values are none."""
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind not in "fiu":
+            raise TypeError
+        return found.astype(float)
+    except (TypeError, ValueError, jax.errors.TracerArrayConversionError):
+        raise InputError(f"a {type(values).__name__} holds no {what} that are numbers; {remedy}.") from None
+
+
 def linking_distance(eps: Any) -> float:
     """A distance greater than zero, refused in a sentence otherwise."""
-    if isinstance(eps, str) or not (np.ndim(eps) == 0 and np.isfinite(eps) and eps > 0):
+    given = real_numbers(eps, "distances", "take a number greater than 0")
+    if not (given.ndim == 0 and np.isfinite(given) and given > 0):
         raise InputError(f"eps = {eps} is no linking distance; take a number greater than 0.")
-    return float(eps)
+    return float(given)
 
 
 def default_distance(size: float) -> float:
@@ -49,12 +59,11 @@ def fastest(speed: Any, n: int) -> float | None:
     """The largest of the speeds `(n,)`, or of the lengths of the velocities `(n, d)`; `None` if there are none."""
     if speed is None:
         return None
-    try:
-        speed = np.asarray(speed, float)
-    except (TypeError, ValueError):
-        raise InputError(f"a {type(speed).__name__} holds no speeds; give ({n},), or velocities ({n}, d).") from None
-    if speed.ndim not in (1, 2) or len(speed) != n:
+    speed = real_numbers(speed, "speeds", f"give ({n},), or velocities ({n}, d)")
+    if speed.ndim not in (1, 2) or len(speed) != n or 0 in speed.shape:
         raise InputError(f"speed has shape {speed.shape}; give ({n},), or velocities ({n}, d).")
+    if not np.isfinite(speed).all():
+        raise InputError(f"the speed of token {np.argwhere(~np.isfinite(speed))[0, 0]} is not finite; give numbers.")
     return float(np.max(np.linalg.norm(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))
 
 

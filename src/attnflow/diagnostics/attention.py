@@ -5,31 +5,35 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Float, Int
 
 from ..errors import InputError
 from ..flows import Run
-from ..models import at_time
+from ..models import HardmaxLayers, at_time
+from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs, pair_weights
-from ._clouds import along, clouds, in_memory, masses
+from ..spaces import Numbers
+from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
 
-def attention_matrix(run: Run, at: int | None = None, *, head: int | None = None) -> Float[Array, "*T n n"]:
+def attention_matrix(run: Any, at: Any = None, *, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
     r"""The matrix $A$ with $\Gamma_\mu(x_i) = \sum_j A_{ij}\, V x_j$: row $i$ says what token $i$ reads.
 
     The weights of the keys are part of it. Rows sum to one for softmax, l2, hardmax and Sinkhorn (with equal weights
     its columns do, too), and to whatever they do for the unnormalised, sigmoid and linear maps.
 
     **Arguments:** `at`, the index of a saved time, or `None` for all, `(T, n, n)`; `head`, which head of a multi-head
-    map. The run's model says which tokens see each other.
+    map; `log=True` for $\log A_{ij}$, which does not underflow at low temperature ($-\infty$: not seen at all). The
+    run's model says which tokens see each other. Of hardmax layers it is the matrix that the layer uses, with its
+    tolerances; tokens that lead stay, and absorbed ones read their leader.
     """
-    attention = _attention(run, head)
+    attention = attention_of(run, head)
     found = clouds(run, at)
     n = found.xs.shape[-2]
     in_memory(found.xs.size // found.xs.shape[-1] * n, f"attention matrices {(*found.xs.shape[:-1], n)}")
-    return along(_matrix, (found.grown(), found.ts), found.w, attention)
+    return along(_matrix, (found.grown(), found.ts), found.w, attention, bool(log))
 
 
 class Leaders(NamedTuple):
@@ -39,6 +43,8 @@ class Leaders(NamedTuple):
       probability, and if everybody were heard alike it would be the token's weight.
     - `follows (..., n)`: the token that each token hears best (the first, if several are heard alike).
     - `followers (..., n)`: how many tokens hear token $j$ best, itself among them perhaps.
+
+    Inside a transformation, where nothing can be refused, tokens that are not finite have -1 in the last two.
     """
 
     received: Float[Array, "*T n"]
@@ -54,32 +60,68 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Run | ArrayLike, at: int | None = None, *, head: int | None = None) -> Leaders:
+def leaders(run: Tokens, at: Any = None, *, head: Any = None) -> Leaders:
     """Attention received by every token, and who is heard best by whom; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
     if not isinstance(run, Run):
         return _of_matrix(run, at, head)
-    found = clouds(run, at)
-    return Leaders(*along(_heard, (found.grown(), found.ts), found.w, _attention(run, head)))
+    attention = attention_of(run, head)
+    found = reached(clouds(run, at))
+    return Leaders(*along(_heard, (found.grown(), found.ts), found.w, attention))
 
 
-def _of_matrix(matrix: ArrayLike, at: int | None, head: int | None) -> Leaders:
-    A = clouds(matrix, at).xs
+def _of_matrix(matrix: Numbers, at: Any, head: Any) -> Leaders:
+    A = reached(clouds(matrix, at)).xs
     if A.shape[-1] != A.shape[-2] or head is not None:
         told = f"head = {head} belongs to a run" if head is not None else f"attention has shape {A.shape}"
         raise InputError(f"{told}; give a run, or attention matrices (..., n, n).")
-    best = jnp.argmax(A, axis=-1)
+    best = _best(A)
     followers = jnp.sum(jax.nn.one_hot(best, A.shape[-1], dtype=best.dtype), axis=-2)
-    return Leaders(jnp.mean(A, axis=-2), best, followers)
+    return Leaders(jnp.mean(A, axis=-2), best, jnp.where(jnp.all(best >= 0, axis=-1, keepdims=True), followers, -1))
 
 
-def _attention(run: Run, head: int | None) -> tuple[Any, AbstractPairs]:
+def _best(rows: Float[Array, "*T n"]) -> Int[Array, "*T"]:
+    """The first of the largest entries of each row, -1 of a row that is not finite."""
+    return jnp.where(jnp.all(jnp.isfinite(rows), axis=-1), jnp.argmax(rows, axis=-1), -1)
+
+
+class Layers(NamedTuple):
+    """Hardmax layers with what a run knows of its tokens: layers at which they lead or are absorbed, and by whom."""
+
+    model: HardmaxLayers
+    tol: Float[Array, ""]
+    leader_layer: Int[Array, " n"]
+    absorbed_by: Int[Array, " n"]
+    absorbed_layer: Int[Array, " n"]
+
+    def tile(self, x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"], log: bool) -> Any:
+        since = lambda layer: (layer >= 0) & (layer.astype(t.dtype) <= t)  # noqa: E731
+        gone = since(self.absorbed_layer)
+        own = jnp.where(gone, self.absorbed_by, -1)
+        if self.model.merge_tol is not None:  # with it leaders are frozen
+            own = jnp.where(since(self.leader_layer), jnp.arange(len(x)), own)
+        q, competes = self.model.queries(t, x), jnp.where(gone, 0, w)
+
+        def tile(rows: Int[Array, " r"] | None) -> Float[Array, "r n"]:
+            i = jnp.arange(len(x)) if rows is None else rows
+            shares = attention_rows(q[i], x, competes, self.tol.astype(x.dtype))
+            A = jnp.where((own[i] >= 0)[:, None], jax.nn.one_hot(own[i], len(x), dtype=x.dtype), shares)
+            return jnp.log(A) if log else A
+
+        return tile
+
+
+def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     """The attention map of a run, one head of it, and who sees whom; refused in a sentence if it has no matrix."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
     model: Any = run.model
+    if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
+        raise InputError(f"head = {head!r} is not the number of a head; give a whole number.")
+    if isinstance(model, HardmaxLayers):
+        return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
         what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
         raise InputError(f"this run carries {what}; attention is that of a SelfAttention model.")
@@ -98,22 +140,41 @@ def _attention(run: Run, head: int | None) -> tuple[Any, AbstractPairs]:
     return attention, model.pairs
 
 
-def _recipe(x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any) -> Any:
+def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
+    if head is not None:
+        raise InputError(f"head = {head}: hardmax layers have one head; leave it out.")
+    known = {name: array for name, (_, array) in run.single().info.items()}
+    if "leader_layer" not in known:
+        raise InputError("this run does not say who leads; run the layers by simulate(..., solver='layers').")
+    names = ("leader_layer", "absorbed_by", "absorbed_layer")
+    tol = jnp.asarray(model.tie_tol, run.xs.dtype) * jnp.asarray(known["score_scale"], run.xs.dtype)
+    return Layers(model, tol, *(jnp.asarray(known[name]) for name in names))
+
+
+def _recipe(
+    x: Float[Array, "n d"],
+    t: Float[Array, ""],
+    w: Float[Array, " n"] | None,
+    map_and_pairs: Any,
+    log: bool = False,
+) -> Any:
     """`rows -> tile` of the attention matrix; what the map iterates for (Sinkhorn) is computed once."""
+    if isinstance(map_and_pairs, Layers):
+        return map_and_pairs.tile(x, t, masses(x, w), log)
     attention, pairs = map_and_pairs
     attention = at_time(attention, t)
     log_w, reduce = attention.recipe(x, w, pairs=pairs)
 
     def tile(rows: Int[Array, " r"] | None) -> Float[Array, "r n"]:
-        return pair_weights(attention.score, x, x, rows=rows, log_w=log_w, pairs=pairs, reduce=reduce)
+        return pair_weights(attention.score, x, x, rows=rows, log_w=log_w, pairs=pairs, reduce=reduce, log=log)
 
     return tile
 
 
 def _matrix(
-    x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any
+    x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any, log: bool
 ) -> Float[Array, "n n"]:
-    return _recipe(x, t, w, map_and_pairs)(None)
+    return _recipe(x, t, w, map_and_pairs, log)(None)
 
 
 def _heard(
@@ -127,9 +188,10 @@ def _heard(
     def add(received: Array, i: Array) -> tuple[Array, Array]:
         inside = jnp.minimum(i, n - 1)  # the last tile repeats the last token, with weight zero
         rows = matrix(inside)
-        return received + jnp.where(i < n, mass[inside], 0) @ rows, jnp.argmax(rows, axis=1)
+        return received + jnp.where(i < n, mass[inside], 0) @ rows, _best(rows)
 
     rows = jnp.arange(-(-n // tile) * tile).reshape(-1, tile)
     received, best = jax.lax.scan(add, jnp.zeros(n, x.dtype), rows)
     best = best.reshape(-1)[:n]
-    return received, best, jnp.zeros(n, best.dtype).at[best].add(1)
+    followers = jnp.zeros(n, best.dtype).at[jnp.maximum(best, 0)].add(1)
+    return received, best, jnp.where(jnp.all(best >= 0), followers, -1)

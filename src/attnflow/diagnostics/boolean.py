@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers
-from ._final import listed, plural
+from ._final import listed, plural, real_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,19 +58,17 @@ class BooleanStructure:
         return self.verdict
 
 
-def boolean_structure(P: Numbers, tol: float = 1e-6) -> BooleanStructure:
+def boolean_structure(P: Numbers, tol: Numbers = 1e-6) -> BooleanStructure:
     """The Boolean rows, leaders, exceptional rows and rank of one attention matrix `(n, n)`.
 
     >>> boolean_structure([[1.0, 0.0], [1.0, 0.0]]).leaders.tolist()
     [0]
     """
-    try:
-        P = np.asarray(P, float)
-    except (TypeError, ValueError):
-        raise InputError(f"a {type(P).__name__} is no attention matrix; give an array (n, n).") from None
+    P = real_numbers(P, "attention", "give the attention matrix (n, n) of one time")
+    tol = number("tol", tol)
     if P.ndim != 2 or P.shape[0] != P.shape[1] or 0 in P.shape:
         raise InputError(f"P has shape {P.shape}; give the attention matrix (n, n) of one time.")
-    if not (np.isfinite(tol) and 0 < tol < 0.5):
+    if not 0 < tol < 0.5:
         raise InputError(f"tol = {tol} cannot tell Boolean rows; take a number between 0 and 1/2, for example 1e-6.")
     wrong = ~np.isfinite(P).all(axis=1) | (P < 0).any(axis=1) | (np.abs(P.sum(axis=1) - 1) > 1e-4)
     if wrong.any():

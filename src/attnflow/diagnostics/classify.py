@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._linear_algebra import square_matrix
+from .._numbers import number
 from ..spaces import Numbers
 from ._final import plural
 from .hyperplanes import GoodTriple, good_triple
@@ -70,7 +71,7 @@ class Classification:
     __repr__ = __str__
 
 
-def classify(*, V: Numbers, B: Numbers | None = None, tol: float = 1e-8) -> Classification:
+def classify(*, V: Numbers, B: Numbers | None = None, tol: Numbers = 1e-8) -> Classification:
     """Say which theorem applies to the flow with these matrices, from their spectra, and why the others do not.
 
     **Arguments:** `V`, `B` of shape `(d, d)` (numbers for d = 1), `B=None` for the identity; `tol`, relative to the
@@ -80,7 +81,7 @@ def classify(*, V: Numbers, B: Numbers | None = None, tol: float = 1e-8) -> Clas
     >>> classify(V=np.diag([1.0, 1.0, -0.5]), B=np.eye(3)).case
     'mix'
     """
-    V = square_matrix("V", V)
+    V, tol = square_matrix("V", V), number("tol", tol, 0)
     d = len(V)
     B = np.eye(d) if B is None else square_matrix("B", B, d)
     triple = good_triple(V=V, B=B, tol=tol)

@@ -1,21 +1,22 @@
 r"""How much tokens agree: the order parameter, pairs that have met, the law of inner products."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
+from .._numbers import number
 from ..errors import InputError
-from ..pairsums import Full, Inner, pair_sums
-from ..spaces import Sphere, is_concrete, log_weights
+from ..pairsums import Full, Inner, pair_sums, resolve_kernel
+from ..spaces import Numbers, Sphere, is_concrete, log_weights
 from ._clouds import Clouds, Tokens, along, clouds, masses
 
 TILE = 256  # rows of inner products in memory at once
 
 
-def order_parameter(tokens: Tokens, at: int | None = None, *, weights: ArrayLike | None = None) -> Float[Array, "*T"]:
+def order_parameter(tokens: Tokens, at: Any = None, *, weights: Numbers | None = None) -> Float[Array, "*T"]:
     r"""$\rho = \big|\sum_i w_i x_i\big|$: on the sphere 1 if all tokens coincide, 0 if they balance.
 
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
@@ -26,22 +27,26 @@ def order_parameter(tokens: Tokens, at: int | None = None, *, weights: ArrayLike
 
 def pair_fraction(
     tokens: Tokens,
-    delta: ArrayLike = 1e-3,
-    at: int | None = None,
+    delta: Numbers = 1e-3,
+    at: Any = None,
     *,
-    weights: ArrayLike | None = None,
-    kernel: str = "auto",
+    weights: Numbers | None = None,
+    kernel: Any = "auto",
 ) -> Float[Array, "*T"]:
     r"""The fraction of pairs on the sphere that have met,
 
     $$ \sum_{i\ne j} w_iw_j\, 1\{\langle x_i, x_j\rangle \ge 1 - \delta\} \Big/ \sum_{i\ne j} w_iw_j. $$
 
     Its mean over random initial tokens estimates $P(\langle x_1, x_2\rangle \ge 1 - \delta)$, the colour of figure 3
-    of arXiv:2312.10794. A single token has no pair: NaN. `kernel` is the engine of the sum over pairs.
+    of arXiv:2312.10794. A single token has no pair: NaN; so have clouds with tokens that are not finite. `kernel` is
+    the engine of the sum over pairs.
     """
     found = clouds(tokens, at, weights)
     if _space(found) not in (None, "sphere"):
         raise InputError("pair_fraction is for tokens on the sphere; in R^d see clusters, or inner_products.")
+    delta = number("delta", delta) if is_concrete(delta) else delta
+    n = found.xs.shape[-2]
+    kernel = resolve_kernel(kernel, n, n)
     return along(_fraction, found.xs, found.w, jnp.asarray(delta, found.xs.dtype), kernel)
 
 
@@ -59,11 +64,11 @@ class InnerProducts(NamedTuple):
 
 def inner_products(
     tokens: Tokens,
-    at: int | None = None,
+    at: Any = None,
     *,
-    bins: int | ArrayLike = 80,
+    bins: Numbers = 80,
     normalized: bool = False,
-    weights: ArrayLike | None = None,
+    weights: Numbers | None = None,
 ) -> InnerProducts:
     r"""The law of $\langle x_i, x_j\rangle$ over pairs $i \ne j$, each counted with $w_iw_j$, as histograms.
 
@@ -74,7 +79,7 @@ def inner_products(
       their edges. Values outside are left out, and the density refers to all pairs.
     - `normalized=True`: cosines $\langle x_i, x_j\rangle / |x_i||x_j|$ instead, as for hidden states of real models.
 
-    Memory is linear in the number of tokens.
+    Memory is linear in the number of tokens. Clouds that are not finite have the density NaN.
     """
     found = clouds(tokens, at, weights)
     xs = Sphere().nearest(found.xs) if normalized else found.true("their inner products")
@@ -93,7 +98,7 @@ def _space(found: Clouds) -> str | None:
 
 
 def _mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
-    return jnp.linalg.norm(masses(x, w) @ x)
+    return jnp.where(jnp.all(jnp.isfinite(x)), jnp.linalg.norm(masses(x, w) @ x), jnp.nan)
 
 
 def _fraction(
@@ -111,7 +116,7 @@ def _fraction(
         kernel=kernel,
     )[0][:, 0]
     w = masses(x, w)
-    return jnp.sum(w * met) / (jnp.sum(w) ** 2 - jnp.sum(w * w))
+    return jnp.sum(jnp.where(w > 0, w * met, 0)) / (jnp.sum(w) ** 2 - jnp.sum(w * w))
 
 
 def _histogram(
@@ -134,25 +139,34 @@ def _histogram(
         return counts.at[place].add(pair, mode="drop"), None
 
     counts, _ = jax.lax.scan(add, jnp.zeros(bins, x.dtype), rows)
-    return counts / (jnp.sum(w) ** 2 - jnp.sum(w * w))
+    known = jnp.all(jnp.where(w[:, None] > 0, jnp.isfinite(x), True))
+    return jnp.where(known, counts, jnp.nan) / (jnp.sum(w) ** 2 - jnp.sum(w * w))
 
 
-def _edges(bins: int | ArrayLike, xs: Float[Array, "*T n d"], bounded: bool) -> Float[Array, " e"]:
-    given = np.asarray(bins) if is_concrete(bins) else None
+def _edges(bins: Any, xs: Float[Array, "*T n d"], bounded: bool) -> Float[Array, " e"]:
+    try:
+        given = np.asarray(bins) if is_concrete(bins) else None
+    except ValueError:  # rows of different lengths
+        raise InputError(f"bins = {bins!r} are no edges of a histogram; give increasing numbers.") from None
     if given is not None and given.ndim == 0:
         if not np.issubdtype(given.dtype, np.integer) or given < 1:
             raise InputError(f"bins = {bins} is no number of bins; take 1 or more, or give their edges.")
         low, high = (-1.0, 1.0) if bounded else _extremes(xs)
         return jnp.linspace(low, high, int(given) + 1, dtype=xs.dtype)
-    if given is not None and (given.ndim != 1 or given.size < 2 or not (np.diff(given) > 0).all()):
-        raise InputError("the edges of a histogram are two or more increasing numbers.")
+    if given is not None:
+        numbers = given.ndim == 1 and given.size > 1 and given.dtype.kind in "fiu"
+        if not numbers or not (np.diff(given) > 0).all() or not np.isfinite(given).all():
+            raise InputError(f"bins = {bins!r} are no edges of a histogram; give two or more increasing numbers.")
     return jnp.asarray(bins, xs.dtype)
 
 
 def _extremes(xs: Float[Array, "*T n d"]) -> tuple[float, float]:
     """The least and the largest inner product of all the clouds."""
-    low, high = along(_range, xs)
-    low, high = float(np.nanmin(low)), float(np.nanmax(high))
+    low, high = (np.asarray(a) for a in along(_range, xs))
+    finite = np.isfinite(low) & np.isfinite(high)
+    if not finite.any():  # their histograms are NaN, whatever the edges
+        return -1.0, 1.0
+    low, high = float(np.min(low[finite])), float(np.max(high[finite]))
     if not high > low:
         return low - 0.5, high + 0.5
     slack = 16 * float(jnp.finfo(xs.dtype).eps) * max(abs(low), abs(high))  # a product may round differently elsewhere

@@ -13,13 +13,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._numbers import whole
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field
 from ._clouds import clouds
 
 
-def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
+def energy(run: Any, scale: Any = None) -> Float[Array, " T"]:
     r"""The model's declared energy at every saved time, with the run's own weights, $B$ and $\beta$.
 
     For $B = I$ on the sphere `scale` is `"Ehat"` (default, in $(0, 1]$), `"E"` or `"E_p"`; otherwise `"E_B"`. See
@@ -32,7 +33,7 @@ def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     return _along(_energy, run.model, clouds(run).grown(), run.weights, scale)
 
 
-def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
+def dissipation(run: Any, scale: Any = None) -> Float[Array, " T"]:
     r"""$dE/dt$ as the theory gives it, from the velocity alone: $\pm\sum_i w_i m_i |\dot x_i|^2$.
 
     The metric $m_i$ is $Z_i$ for softmax and 1 for the unnormalised map; the sign is + for $V = B$, - for $V = -B$
@@ -47,8 +48,11 @@ def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     return _along(_rate, run.model, clouds(run).true("dissipation"), run.weights, chosen, sign)
 
 
-def is_gradient_flow(model: AbstractModel, d: int) -> bool:
+def is_gradient_flow(model: Any, d: Any) -> bool:
     """Whether the model's flow in dimension `d` climbs or descends its declared energy."""
+    if not isinstance(model, AbstractModel):
+        raise InputError(f"a {type(model).__name__} is no model; give one, for example af.SelfAttention(beta=1.0).")
+    d = whole("d", d)
     try:
         getattr(model, "energy_scale", _none)(None, jnp.zeros((1, d)))
     except InputError:
@@ -60,7 +64,12 @@ def _none(scale: str | None, x: Array) -> str:
     raise InputError("this model declares no energy.")
 
 
-def _model(run: Run) -> Any:
+def _model(run: Any) -> Any:
+    if not isinstance(run, Run):
+        raise InputError(
+            f"a {type(run).__name__} has no energy of its own; give a run, or ask the model for one cloud: "
+            "model.energy(x, weights, scale='Ehat')."
+        )
     run.single()
     if run.model is None:
         raise InputError("this run carries no model, so it has no energy.")

@@ -22,6 +22,7 @@ from ._hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
 
 CLOSE = 1e-8  # tokens so close to their limit, in units of the longest one, have arrived
+ROUNDING = 64  # or, where that is more, so many units in the last place of it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +35,9 @@ class HardmaxLimit:
       the leaders that span its face.
     - `target (n, d)`: the leader, or the point of the face; NaN of a token that is at none. `distance (n,)`: how far
       the token is from it (of a token that is at none: from the nearest leader).
+    - `ahead (n,)`: how far the token is from what it reads in the next layer. Of a token that has arrived this is at
+      most twice `eps`; near a leader, or a point of a face, and drawn elsewhere, it has not arrived.
+    - `limits`: sentences that say why the run cannot show more; empty if nothing is known.
     - `positive`: whether B is symmetric and positive definite, as the theorem asks. Faces are sought only then.
     - `polytope`: the hull of the last tokens, as `detect_polytope` sees it. `eps`: the distance of what has arrived.
 
@@ -50,6 +54,8 @@ class HardmaxLimit:
     positive: bool
     polytope: Polytope
     eps: float
+    ahead: np.ndarray
+    limits: tuple[str, ...] = ()
 
     @property
     def missing(self) -> np.ndarray:
@@ -76,39 +82,51 @@ class HardmaxLimit:
             who = f"Token{'' if len(self.missing) == 1 else 's'} {_listed(self.missing)}"
             where = f", {far:.2g} or less from a leader" if len(self.leaders) else ""
             parts.append(f"{who} {'has' if len(self.missing) == 1 else 'have'} not arrived{where}.")
+            drawn = self.missing[self.distance[self.missing] <= self.eps]
+            if len(drawn):
+                who = f"Token{'' if len(drawn) == 1 else 's'} {_listed(drawn)}"
+                parts.append(f"{who} {'is' if len(drawn) == 1 else 'are'} near one, and drawn elsewhere.")
         if not self.positive:
             parts.append(
                 "B is not symmetric and positive definite: the theorem says nothing, and no faces were sought."
             )
         elif not len(self.missing):
             parts.append("This is a limit as the theorem describes it.")
-        return " ".join(parts)
+        return " ".join([*parts, *self.limits])
 
     def __repr__(self) -> str:
         return self.verdict
 
 
-def hardmax_limit(run: Any, eps: float | None = None) -> HardmaxLimit:
+def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
     """Certify where the tokens of a run of `HardmaxLayers` have arrived, and say what has not.
 
-    **Arguments:** `eps`, the distance within which a token has arrived, by default 1e-8 of the longest initial token. A
-    layer divides distances by 1 + alpha, so that about 18 / log(1 + alpha) layers are needed.
+    A token has arrived if it is within `eps` of its limit and what it reads in the next layer is not farther than twice
+    that, whatever the step is: with a small alpha every token hardly moves, which is no sign of rest.
+
+    **Arguments:** `eps`, the distance within which a token has arrived, by default 1e-8 of the longest initial token,
+    in float32 64 units in the last place of it. A layer divides distances by 1 + alpha, so that about
+    18 / log(1 + alpha) layers are needed.
     """
     if not isinstance(run, Run) or not isinstance(run.model, HardmaxLayers):
         raise InputError("hardmax_limit is for runs of HardmaxLayers; see detect_polytope for other limits.")
-    z = np.asarray(run.single().xs[-1], float)
+    z, spacing = np.asarray(run.single().xs[-1], float), float(np.finfo(run.xs.dtype).eps)
     n, d = z.shape
     layers = np.asarray(run.info["leader_layer"][1])
     leaders = np.flatnonzero((layers >= 0) & (layers <= float(run.ts[-1])))
     present = np.ones(n, bool) if run.weights is None else np.asarray(run.weights) > 0
     size = float(run.info["length_scale"][1])
-    eps = CLOSE * (size or 1.0) if eps is None else linking_distance(eps)
+    if not np.isfinite(z[present]).all():
+        raise InputError("the last tokens of this run are not finite; end it before it overflows.")
+    eps = max(CLOSE, ROUNDING * spacing) * (size or 1.0) if eps is None else linking_distance(eps)
     B = np.eye(d) if run.model.B is None else square_matrix("B", run.model.B, d)
-    root = _root(B)
+    root = _root(B, spacing)
+    ahead = np.linalg.norm(np.asarray(run.info["ahead"][1], float), axis=1)  # an upper bound of the next step
+    rests = ahead <= 2 * eps
 
     gaps = np.linalg.norm(z[:, None] - z[leaders][None], axis=2)
     distance = gaps.min(axis=1, initial=np.inf)
-    arrived = present & (distance <= eps)
+    arrived = present & rests & (distance <= eps)
     at_leader = np.full(n, -1)
     if len(leaders):
         at_leader[arrived] = leaders[gaps[arrived].argmin(axis=1)]
@@ -120,17 +138,32 @@ def hardmax_limit(run: Any, eps: float | None = None) -> HardmaxLimit:
         reach = eps * np.linalg.norm(B @ z[i]) + eps * np.linalg.norm(B, 2) * size
         face = leaders[scores >= scores.max() - reach]
         point = nearest_weights(z[face] @ root, np.zeros(d)) @ z[face]
-        if len(face) > 1 and np.linalg.norm(z[i] - point) <= eps:
+        if len(face) > 1 and rests[i] and np.linalg.norm(z[i] - point) <= eps:
             faces[int(i)] = tuple(face.tolist())
             target[i], distance[i] = point, np.linalg.norm(z[i] - point)
-    speed = np.linalg.norm(np.asarray(run.info["ahead"][1]), axis=1)  # an upper bound of the next step
-    found = detect_polytope(z[present], B, eps=max(eps, 1e-300), speed=speed[present])
-    return HardmaxLimit(leaders, layers, at_leader, faces, target, distance, present, root is not None, found, eps)
+    found = detect_polytope(z[present], B, eps=max(eps, 1e-300), speed=ahead[present])
+    positive, limits = root is not None, _stuck(run, z, ahead, present, eps)
+    return HardmaxLimit(
+        leaders, layers, at_leader, faces, target, distance, present, positive, found, eps, ahead, limits
+    )
 
 
-def _root(B: np.ndarray) -> np.ndarray | None:
+def _stuck(run: Run, z: np.ndarray, ahead: np.ndarray, present: np.ndarray, eps: float) -> tuple[str, ...]:
+    """A sentence about tokens that have a way to go, and steps too small for what they can hold."""
+    model: Any = run.model
+    step = float(model.rate(run.ts[-1], run.xs.dtype)) * ahead
+    lost = present & (ahead > 2 * eps) & (step <= 0.5 * np.finfo(run.xs.dtype).eps * np.abs(z).max(axis=1))
+    if not lost.any():
+        return ()
+    return (
+        f"{plural(int(lost.sum()), 'token')} stopped on the way: steps are below the rounding of {run.xs.dtype}; take "
+        "a larger alpha, or af.precision('float64').",
+    )
+
+
+def _root(B: np.ndarray, spacing: float) -> np.ndarray | None:
     r"""$L$ with $B = LL^\top$, so that $|x|_B = |L^\top x|$; `None` if B is not symmetric and positive definite."""
-    if np.abs(B - B.T).max() > 1e-12 * np.abs(B).max():
+    if np.abs(B - B.T).max() > max(1e-12, 8 * spacing) * np.abs(B).max():
         return None
     try:
         return np.linalg.cholesky(B)

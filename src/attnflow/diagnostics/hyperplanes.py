@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._linear_algebra import square_matrix
+from .._numbers import number
 from ..errors import InputError
 from ..flows import Run
 from ..spaces import Numbers
@@ -31,6 +32,7 @@ from ._final import (
     listed,
     moving,
     plural,
+    real_numbers,
 )
 from ._rescaled_state import last_state
 from .spectrum import Paranormal, detect_paranormal
@@ -66,12 +68,13 @@ class GoodTriple:
         return self.verdict
 
 
-def good_triple(*, V: Numbers, B: Numbers | None = None, tol: float = 1e-8) -> GoodTriple:
+def good_triple(*, V: Numbers, B: Numbers | None = None, tol: Numbers = 1e-8) -> GoodTriple:
     """Check the assumptions of the hyperplane theorem; the condition is on the modulus, not on the real part.
 
     >>> good_triple(V=[[1.0, 0.0], [0.0, -2.0]]).holds
     False
     """
+    tol = number("tol", tol, 0)
     spectrum = detect_paranormal(V=V, tol=tol)
     d = len(spectrum.eigenvalues)
     B = np.eye(d) if B is None else square_matrix("B", B, d)
@@ -153,7 +156,7 @@ def detect_hyperplanes(
     *,
     V: Numbers | None = None,
     B: Numbers | None = None,
-    eps: float | None = None,
+    eps: Any = None,
     speed: Numbers | None = None,
 ) -> Hyperplanes:
     r"""The groups of rescaled tokens in the direction of the left eigenvector, and whether the theorem explains them.
@@ -176,9 +179,11 @@ def detect_hyperplanes(
     triple = good_triple(V=square_matrix("V", V, d), B=B)
     if triple.phi_star is None:
         none = np.zeros(0)
-        return Hyperplanes(triple, none, none.astype(int), none, none, eps or 0.0, None)
+        eps = 0.0 if eps is None else linking_distance(eps)
+        return Hyperplanes(triple, none, none.astype(int), none, none, eps, None)
     u = z @ triple.phi_star
     eps = default_distance(float(np.abs(u).max())) if eps is None else linking_distance(eps)
+    speed = None if speed is None else real_numbers(speed, "speeds", f"give ({n},), or velocities ({n}, {d})")
     if speed is not None and np.ndim(speed) == 2 and np.shape(speed) != z.shape:
         raise InputError(f"velocities have shape {np.shape(speed)} and tokens {z.shape}; they must agree.")
     if speed is not None and np.ndim(speed) == 2:

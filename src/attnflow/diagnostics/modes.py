@@ -13,11 +13,10 @@ Derivation: docs/theory/modes.md, Counting modes. Reference: arXiv:2412.09080.
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import numpy as np
-from jaxtyping import ArrayLike
 
 from ..errors import AttnflowWarning, InputError
 from ..spaces import AbstractSpace, Sphere, is_concrete
@@ -55,11 +54,11 @@ class Modes:
 
 def modes(
     tokens: Tokens,
-    beta: ArrayLike | None = None,
-    at: int | None = None,
+    beta: Any = None,
+    at: Any = None,
     *,
-    weights: ArrayLike | None = None,
-    space: AbstractSpace | None = None,
+    weights: Any = None,
+    space: Any = None,
 ) -> Modes:
     """The modes of tokens on the line, `(..., n, 1)`, or on the circle, unit vectors `(..., n, 2)`.
 
@@ -80,11 +79,11 @@ def modes(
 
 def count_modes(
     tokens: Tokens,
-    beta: ArrayLike | None = None,
-    at: int | None = None,
+    beta: Any = None,
+    at: Any = None,
     *,
-    weights: ArrayLike | None = None,
-    space: AbstractSpace | None = None,
+    weights: Any = None,
+    space: Any = None,
 ) -> int | np.ndarray:
     """How many modes there are, see `modes`: a number, or an array of them with the leading axes of the tokens.
 
@@ -101,7 +100,7 @@ def count_modes(
     return found.count
 
 
-def _modes(cloud: Clouds, beta: ArrayLike | None, space: AbstractSpace | None, *, exact_places: bool) -> Modes:
+def _modes(cloud: Clouds, beta: Any, space: Any, *, exact_places: bool) -> Modes:
     where, beta = _where(cloud, space), _number(cloud, beta)
     xs = np.asarray(cloud.true("their modes"), np.float64)
     n, batch = xs.shape[-2], xs.shape[:-2]
@@ -130,12 +129,14 @@ def _modes(cloud: Clouds, beta: ArrayLike | None, space: AbstractSpace | None, *
     )
 
 
-def _where(cloud: Clouds, space: AbstractSpace | None) -> Where:
+def _where(cloud: Clouds, space: Any) -> Where:
     """Line or circle, after a look at the tokens."""
     if not is_concrete(cloud.xs, cloud.w):
         raise InputError("modes are looked for on the host and cannot be compiled; call this outside jit and vmap.")
     if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
         raise InputError('counting modes needs 64 bits; call af.precision("float64") first.')
+    if space is not None and not isinstance(space, AbstractSpace):
+        raise InputError(f"space = {space!r} is no space; give af.Sphere() or af.Euclidean().")
     if cloud.run is not None and cloud.run.model is not None:
         space = cloud.run.model.space
     xs = np.asarray(cloud.xs)
@@ -159,14 +160,16 @@ def _where(cloud: Clouds, space: AbstractSpace | None) -> Where:
     return "circle" if on_sphere else "line"
 
 
-def _number(cloud: Clouds, beta: ArrayLike | None) -> float:
+def _number(cloud: Clouds, beta: Any) -> float:
     if beta is None:
         beta = getattr(getattr(getattr(cloud.run, "model", None), "attention", None), "beta", None)
         if beta is None:
             raise InputError("give beta, the inverse temperature: these tokens do not know one.")
-    if np.ndim(beta) != 0:
-        raise InputError(f"beta has shape {np.shape(beta)}; give one number, and call this for each beta.")
     try:
+        if np.ndim(beta) != 0:
+            raise InputError(f"beta has shape {np.shape(beta)}; give one number, and call this for each beta.")
+        if isinstance(beta, str | bytes | bool):
+            raise TypeError
         number = float(np.asarray(beta))
     except (TypeError, ValueError):
         raise InputError(f"beta = {beta!r} is not one number (it may change with time); give beta=.") from None

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..flows import Run
+from ._final import real_numbers
 from ._hulls import distance_to_hull, hull
 
 ALLOWED = 1e-10  # in units of the largest token
@@ -55,7 +57,8 @@ def hull_nonincreasing(zs: Any) -> MonotoneHull:
     """
     if "log_scale" in getattr(zs, "info", {}):
         raise InputError("the growth of these tokens is stored apart (log_scale); give rescaled(run), or run.xs.")
-    zs = np.asarray(getattr(zs, "xs", zs), float)
+    zs = zs.single().xs if isinstance(zs, Run) else getattr(zs, "xs", zs)
+    zs = real_numbers(zs, "tokens", "give (T, n, d), tokens along time, or a run")
     if zs.ndim != 3 or 0 in zs.shape:
         raise InputError(f"tokens along time have shape {zs.shape}; give (T, n, d), or a run.")
     if not np.isfinite(zs).all():

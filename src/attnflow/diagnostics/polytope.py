@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._linear_algebra import square_matrix
+from ..errors import InputError
 from ..flows import Run
 from ..spaces import Numbers
 from ._final import (
@@ -29,6 +30,7 @@ from ._final import (
     linking_distance,
     moving,
     plural,
+    real_numbers,
 )
 from ._hulls import Hull, hull
 from ._rescaled_state import last_state
@@ -123,7 +125,7 @@ def detect_polytope(
     B: Numbers | None = None,
     *,
     V: Numbers | None = None,
-    eps: float | None = None,
+    eps: Any = None,
     speed: Numbers | None = None,
 ) -> Polytope:
     r"""The clusters of rescaled tokens, the polytope that they span, and whether it is the limit of the theorem.
@@ -152,7 +154,10 @@ def detect_polytope(
     space = None if V is None else detect_paranormal(V=square_matrix("V", V, d))
     if space is None or space.dimension == d:
         return _found(z, B, eps, speed, None, size)
-    if speed is not None and np.ndim(speed) == 2:
+    speed = None if speed is None else real_numbers(speed, "speeds", f"give ({len(z)},), or velocities {z.shape}")
+    if speed is not None and speed.ndim == 2:
+        if speed.shape != z.shape:
+            raise InputError(f"velocities have shape {speed.shape} and tokens {z.shape}; they must agree.")
         speed = space.components(speed)
     return _found(space.components(z), space.restrict(B), eps, speed, space, None)
 

@@ -1,25 +1,30 @@
 r"""How many directions matter: the rank of a matrix of tokens or of attention, counted and in effect."""
 
+from typing import Any
+
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Float, Int
 
-from ..flows import Run
-from ._clouds import along, clouds, masses
+from .._numbers import number
+from ..spaces import Numbers, is_concrete
+from ._clouds import Tokens, along, clouds, masses, reached
 
 
-def numerical_rank(matrix: Run | ArrayLike, tol: ArrayLike | None = None, at: int | None = None) -> Int[Array, "*T"]:
+def numerical_rank(matrix: Tokens, tol: Numbers | None = None, at: Any = None) -> Int[Array, "*T"]:
     r"""The number of singular values above `tol` times the largest; by default the round-off of the larger side.
 
     **Arguments:** matrices `(..., n, m)`, for example `attention_matrix(run)`; or a run, for the rank of its tokens.
+    A matrix that is not finite has no rank: it is refused, and inside a transformation its rank is -1.
     """
-    found = clouds(matrix, at)
-    xs = found.xs
+    xs = reached(clouds(matrix, at)).xs
     if tol is None:
         tol = max(xs.shape[-2:]) * float(jnp.finfo(xs.dtype).eps)
+    elif is_concrete(tol):
+        tol = number("tol", tol, 0)
     return along(_rank, xs, jnp.asarray(tol, xs.dtype))
 
 
-def effective_rank(matrix: Run | ArrayLike, at: int | None = None) -> Float[Array, "*T"]:
+def effective_rank(matrix: Tokens, at: Any = None) -> Float[Array, "*T"]:
     r"""$\exp\big(-\sum_k p_k \log p_k\big)$ with $p_k = \sigma_k / \sum_l \sigma_l$, $\sigma$ the singular values.
 
     Between 1 (rank one) and the smaller side of the matrix (all singular values equal), and continuous; a zero matrix
@@ -40,7 +45,7 @@ def _singular_values(x: Float[Array, "n m"]) -> Float[Array, " k"]:
 
 def _rank(x: Float[Array, "n m"], tol: Float[Array, ""]) -> Int[Array, ""]:
     s = _singular_values(x)
-    return jnp.sum(s > tol * s[0])
+    return jnp.where(jnp.isfinite(s[0]), jnp.sum(s > tol * s[0]), -1)  # inside a transformation nothing is refused
 
 
 def _effective(x: Float[Array, "n m"], w: Float[Array, " n"] | None) -> Float[Array, ""]:

@@ -22,9 +22,11 @@ $\gamma > 8\varepsilon$ that of $\gamma > 0$. Derivations: docs/theory/metastabi
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers, Sphere, check_tokens, check_weights
 
@@ -80,10 +82,10 @@ class Separation:
 def separation_report(
     x: Numbers,
     centres: Numbers,
-    eps: float,
-    beta: float,
+    eps: Any,
+    beta: Any,
     *,
-    lam: float | None = None,
+    lam: Any = None,
     weights: Numbers | None = None,
     mean_field: bool = False,
 ) -> Separation:
@@ -102,6 +104,7 @@ def separation_report(
     """
     tokens = np.asarray(check_tokens(x, Sphere()), float)
     middle = np.asarray(check_tokens(centres, Sphere()), float)
+    eps, beta, lam = number("eps", eps), number("beta", beta), None if lam is None else number("lam", lam)
     _check(tokens, middle, eps, beta, lam)
     n, k = len(tokens), len(middle)
     w = check_weights(weights, n)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._linear_algebra import InvariantSpace, invariant_space, square_matrix
+from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers
 
@@ -80,7 +81,7 @@ class Paranormal:
         return self.verdict
 
 
-def detect_paranormal(*, V: Numbers, tol: float = 1e-8) -> Paranormal:
+def detect_paranormal(*, V: Numbers, tol: Numbers = 1e-8) -> Paranormal:
     r"""The leading eigenspace F of V, the projector onto it along G, and whether the theorems may use them.
 
     **Arguments:** `tol`, how far from $\lambda\,\mathrm{Id}$ the matrix on F may be, in units of $\|V\|$. What lies
@@ -91,7 +92,7 @@ def detect_paranormal(*, V: Numbers, tol: float = 1e-8) -> Paranormal:
     >>> found.holds, found.dimension, found.radius
     (True, 2, 0.5)
     """
-    V = square_matrix("V", V)
+    V, tol = square_matrix("V", V), number("tol", tol, 0)
     d, norm = len(V), float(np.linalg.norm(V, 2))
     values = np.linalg.eigvals(V)
     values = values[np.argsort(-np.abs(values), kind="stable")]

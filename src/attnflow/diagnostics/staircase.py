@@ -100,7 +100,7 @@ class Staircase:
         return f"Staircase({len(self.plateaus)} intervals, plateaus at {heights}, clock {self.clock!r})"
 
 
-def staircase(run: Run, clock: StaircaseClock = "log", *, eps: float | None = None) -> Staircase:
+def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
     r"""The energy $\widehat E$ of a run against a clock that shows its plateaus, and these as data.
 
     **Arguments:**
@@ -108,7 +108,12 @@ def staircase(run: Run, clock: StaircaseClock = "log", *, eps: float | None = No
     - `run`: of `long_time`, whose merges are exact; or of `simulate`, where `eps` is the distance of `clusters`.
     - `clock`: `"log"`, `"arclength"` or `"paper"`, see this module's text. The last two need $\beta > 1$.
     """
+    if not isinstance(run, Run):
+        raise InputError(f"a {type(run).__name__} has no staircase; give a run, which carries times and its model.")
     run.single()
+    if not np.isfinite(np.asarray(run.xs)).all():
+        last = int(np.isfinite(np.asarray(run.xs)).all(axis=(1, 2)).sum()) - 1
+        raise InputError(f"this run is finite up to saved time {last} alone; give one that reaches its end.")
     if clock not in LABELS:
         raise InputError(f"clock {clock!r} is unknown; choose one of {', '.join(LABELS)}.")
     run = before_merges(run)

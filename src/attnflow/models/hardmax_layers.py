@@ -146,16 +146,30 @@ def attended(q: Float[Array, "n d"], x: Float[Array, "n d"], w: Float[Array, " n
 
     def of(row: tuple[Array, Array]) -> Attended:
         own, query = row
-        scores = jnp.where(w > 0, jnp.sum(query[None, :] * x, axis=1), -jnp.inf)
-        tied = scores >= jnp.max(scores) - tol
-        share = jnp.where(tied, w, 0)
-        share = share / jnp.sum(share)  # exactly one where a key wins alone: its value is read to the last digit
+        tied, share = _shares(query, x, w, tol)
         same = jnp.all(x == own[None, :], axis=1)
         # Differences first: the mean of copies of a token is that token to the last digit.
         ahead = jnp.sum(share[:, None] * (x - own[None, :]), axis=0)
         return Attended(ahead, jnp.all(same | ~tied), jnp.argmax(same & (w > 0)))
 
     return each_row(of, (x, q))
+
+
+def _shares(
+    query: Float[Array, " d"], x: Float[Array, "n d"], w: Float[Array, " n"], tol: Float[Array, ""]
+) -> tuple[Bool[Array, " n"], Float[Array, " n"]]:
+    """Which keys tie for one query, and the part of its attention that each gets."""
+    scores = jnp.where(w > 0, jnp.sum(query[None, :] * x, axis=1), -jnp.inf)
+    tied = scores >= jnp.max(scores) - tol
+    share = jnp.where(tied, w, 0)
+    return tied, share / jnp.sum(share)  # exactly one where a key wins alone: its value is read to the last digit
+
+
+def attention_rows(
+    q: Float[Array, "r d"], x: Float[Array, "n d"], w: Float[Array, " n"], tol: Float[Array, ""]
+) -> Float[Array, "r n"]:
+    """Rows of the attention matrix: what queries read from each key, compared as the layers compare them."""
+    return each_row(lambda query: _shares(query, x, w, tol)[1], q)
 
 
 def largest_score(q: Float[Array, "n d"], x: Float[Array, "n d"], w: Float[Array, " n"]) -> Float[Array, ""]:

@@ -26,7 +26,7 @@ from ...errors import InputError
 from ...spaces import Numbers
 
 
-def adversarial_tokens(*, B: Numbers, beta: Numbers = 1.0, n: int, radius: Numbers = 1.0) -> Float[Array, "n d"]:
+def adversarial_tokens(*, B: Numbers, beta: Numbers = 1.0, n: Any, radius: Numbers = 1.0) -> Float[Array, "n d"]:
     """The tokens `(n, d)` above in the ball of that radius; `B` must have a real eigenvalue."""
     R, n = number("radius", radius, 0), whole("n", n, least=2)
     _, u, apart, together = _worst(B, beta)

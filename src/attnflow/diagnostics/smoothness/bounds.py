@@ -118,7 +118,7 @@ def bounds(
     V: Numbers | None = None,
     B: Numbers | None = None,
     beta: Numbers = 1.0,
-    n: int | None = None,
+    n: Any = None,
     masked: bool = False,
     diameter: Numbers | None = None,
 ) -> Bounds:

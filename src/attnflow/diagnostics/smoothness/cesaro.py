@@ -6,6 +6,8 @@ The inverse is bidiagonal, $h_i = i\,y_i - (i-1)y_{i-1}$, so that $(C_n^\top C_n
 comes from its least eigenvalue.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
@@ -14,7 +16,7 @@ from ..._numbers import whole
 HARDY = 2.0  # p/(p - 1) for p = 2, the norm of the infinite matrix
 
 
-def cesaro_norm(n: int) -> float:
+def cesaro_norm(n: Any) -> float:
     r"""$\|C_n\|$, which Hardy's inequality bounds by 2.
 
     >>> round(cesaro_norm(8), 5)

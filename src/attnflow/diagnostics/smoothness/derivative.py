@@ -25,13 +25,13 @@ from .._clouds import in_memory
 
 
 def jvp(
-    attention: AbstractAttention,
+    attention: Any,
     x: Numbers,
     h: Numbers,
     w: Numbers | None = None,
     *,
-    pairs: AbstractPairs = Full(),
-    kernel: str = "auto",
+    pairs: Any = Full(),
+    kernel: Any = "auto",
 ) -> Float[Array, "n p"]:
     r"""$Df(X)[H]$: how the velocities `(n, p)` of tokens `x (n, d)` change when these move by `h (n, d)`.
 
@@ -45,13 +45,13 @@ def jvp(
 
 
 def vjp(
-    attention: AbstractAttention,
+    attention: Any,
     x: Numbers,
     g: Numbers,
     w: Numbers | None = None,
     *,
-    pairs: AbstractPairs = Full(),
-    kernel: str = "auto",
+    pairs: Any = Full(),
+    kernel: Any = "auto",
 ) -> Float[Array, "n d"]:
     r"""$Df(X)^\top[G]$ in the Euclidean inner product: $\sum_i\langle g_i, Df[H]_i\rangle = \sum_i\langle
     Df^\top[G]_i, h_i\rangle$. Arguments as for `jvp`; `g (n, p)` has the shape of the velocities.
@@ -63,9 +63,7 @@ def vjp(
     return _vjp(attention, x, g, w, pairs, kernel)
 
 
-def jacobian(
-    attention: AbstractAttention, x: Numbers, w: Numbers | None = None, *, pairs: AbstractPairs = Full()
-) -> Float[Array, "n p n d"]:
+def jacobian(attention: Any, x: Numbers, w: Numbers | None = None, *, pairs: Any = Full()) -> Float[Array, "n p n d"]:
     r"""$Df(X)$ as an array: entry `[i, a, j, b]` is $\partial f(X)_{ia}/\partial x_{jb}$. For few tokens."""
     x, _, w = _checked(attention, x, x, w, pairs)
     in_memory(x.size**2, f"the entries of a matrix for {len(x)} tokens")

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..._numbers import number, whole
-from ...attention import AbstractAttention
 from ...errors import AttnflowWarning, InputError
 from ...pairsums import AbstractPairs, Full, resolve_kernel
 from ...spaces import Numbers, is_concrete
@@ -30,25 +29,28 @@ class LocalLipschitz(NamedTuple):
     r"""The norm of a derivative, of one cloud or for every leading axis.
 
     - `value (...)`: $\|Df(X)\|$; `direction (..., n, d)`: the displacement of norm one that is magnified so much.
-    - `converged (...)`, `iterations (...)`: of the power iteration; singular values are exact, with 0 iterations.
+    - `converged (...)`, `iterations (...)`: of the power iteration; singular values are exact, with 0 iterations. A
+      derivative that is not finite (of a map that did not converge) has the norm NaN, which is not converged.
+    - `limits`: sentences that say why some value may not be trusted; empty if nothing is known.
     """
 
     value: Float[Array, "*batch"]
     direction: Float[Array, "*batch n d"]
     converged: Bool[Array, "*batch"]
     iterations: Int[Array, "*batch"]
+    limits: tuple[str, ...] = ()
 
 
 def local_lipschitz(
-    attention: AbstractAttention,
+    attention: Any,
     x: Tokens,
     w: Numbers | None = None,
     *,
-    pairs: AbstractPairs = Full(),
-    method: str = "auto",
+    pairs: Any = Full(),
+    method: Any = "auto",
     tol: Any = 1e-6,
-    max_iterations: int = 2000,
-    kernel: str = "auto",
+    max_iterations: Any = 2000,
+    kernel: Any = "auto",
     key: PRNGKeyArray | None = None,
 ) -> LocalLipschitz:
     r"""$\|Df(X)\|$ of any attention map, masked or not.
@@ -84,16 +86,28 @@ def local_lipschitz(
         limits = (jnp.asarray(tol, xs.dtype), jnp.asarray(max_iterations))
         found = along(_powers, xs, w, attention, pairs, kernel, start, limits)
     found = LocalLipschitz(*found)
-    if is_concrete(found.converged) and not np.asarray(found.converged).all():
-        lost = int(np.sum(~np.asarray(found.converged)))
-        told = "the norm" if found.converged.ndim == 0 else f"{lost} of {found.converged.size} norms"
-        warnings.warn(
-            f"the power iteration ended after {max_iterations} steps before {told} had settled to {tol:g}; "
-            "raise max_iterations, or take method='dense'.",
-            AttnflowWarning,
-            stacklevel=2,
-        )
+    if is_concrete(found.converged, found.value):
+        found = found._replace(limits=_limits(found, max_iterations, tol))
+        for sentence in found.limits:
+            warnings.warn(sentence, AttnflowWarning, stacklevel=2)
     return found
+
+
+def _limits(found: LocalLipschitz, max_iterations: int, tol: float) -> tuple[str, ...]:
+    sure, known = np.asarray(found.converged), np.isfinite(np.asarray(found.value))
+    many = lambda lost: "the norm" if sure.ndim == 0 else f"{int(lost.sum())} of {sure.size} norms"  # noqa: E731
+    sentences = []
+    if not known.all():
+        sentences.append(
+            f"{many(~known)} of the derivative came out NaN: the map did not converge there (Sinkhorn: raise "
+            "max_iterations), or overflowed."
+        )
+    if (known & ~sure).any():
+        sentences.append(
+            f"the power iteration ended after {max_iterations} steps before {many(known & ~sure)} had settled to "
+            f"{tol:g}; raise max_iterations, or take method='dense'."
+        )
+    return tuple(sentences)
 
 
 def _root(x: Array, w: Array | None) -> Array:
@@ -106,7 +120,8 @@ def _singular(x: Array, w: Array | None, attention: Any, pairs: AbstractPairs) -
     J = matrix(attention, x, w, pairs)
     J = root[:, :, None, None] * J / root[None, None, :, :]
     _, values, right = jnp.linalg.svd(J.reshape(-1, n * d), full_matrices=False)
-    return values[0], right[0].reshape(n, d) / root * jnp.sqrt(n), jnp.asarray(True), jnp.asarray(0)
+    value = jnp.where(jnp.all(jnp.isfinite(J)), values[0], jnp.nan)
+    return value, right[0].reshape(n, d) / root * jnp.sqrt(n), jnp.isfinite(value), jnp.asarray(0)
 
 
 def _powers(
@@ -133,9 +148,9 @@ def _powers(
         return jnp.where(length > 0, back / jnp.where(length > 0, length, 1), v), new, gone, done, k + 1
 
     def more(state: Any) -> Array:
-        return ~state[3] & (state[4] < most)
+        return ~state[3] & (state[4] < most) & jnp.isfinite(state[1])  # NaN does not settle
 
     zero = jnp.zeros((), x.dtype)
     first = (start / jnp.linalg.norm(start), zero, zero, jnp.asarray(False), jnp.asarray(0))
     v, square, _, done, k = jax.lax.while_loop(more, step, first)
-    return jnp.sqrt(square), v / root * jnp.sqrt(x.shape[0]), done, k
+    return jnp.sqrt(square), v / root * jnp.sqrt(x.shape[0]), done & jnp.isfinite(square), k

@@ -9,6 +9,8 @@ $$ W_2(\mu_t, \nu_t) \le W_2(\mu_0, \nu_0)\,\exp\int_0^t \Lambda(R(s))\,ds , $$
 and the same for masked attention in the conditional distance $d_2$ (docs/theory/smoothness.md, Stability).
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..._linear_algebra import finite_array
@@ -40,8 +42,8 @@ def stability_factor(
     B: Numbers | None = None,
     beta: Numbers = 1.0,
     masked: bool = False,
-    bound: str | None = None,
-    n: int | None = None,
+    bound: Any = None,
+    n: Any = None,
 ) -> Real:
     r"""$\exp\int_0^t\Lambda(R(s))\,ds$: by what factor the distance of two laws may grow until the times `t`.
 
