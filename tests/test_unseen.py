@@ -87,17 +87,14 @@ def test_the_skipped_key_does_not_bound_the_others(kernel, kind):
         np.testing.assert_allclose(found[1], equal[1], rtol=1e-6, atol=1e-4)
 
 
-def test_far_tokens_without_themselves_by_distance():
+@pytest.mark.parametrize(("kernel", "by_difference"), [("blocked", False), ("broadcast", True)])
+def test_far_tokens_without_themselves_by_distance(kernel, by_difference):
     x = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 300.0]])
     expected = loop(-np.sum((x[:, None] - x[None]) ** 2, axis=2), ~np.eye(3, dtype=bool), np.full(3, -np.log(3)), x)
-    for kernel in ("blocked", "broadcast", "auto"):
-        for by_difference in (False, True):
-            score = af.SquaredDistance(1.0, by_difference=by_difference)
-            found = af.pair_sums(
-                score, jnp.asarray(x), jnp.asarray(x), x, pairs=af.Full(skip=jnp.arange(3)), kernel=kernel
-            )
-            np.testing.assert_allclose(found[0], expected[0])
-            np.testing.assert_allclose(found[1], expected[1])
+    score, pairs = af.SquaredDistance(1.0, by_difference=by_difference), af.Full(skip=jnp.arange(3))
+    found = jax.jit(lambda x: af.pair_sums(score, x, x, x, pairs=pairs, kernel=kernel))(x)
+    np.testing.assert_allclose(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1])
 
 
 @pytest.mark.parametrize("kernel", ["blocked", "broadcast"])
@@ -231,16 +228,23 @@ def test_light_keys_before_a_heavy_one_keep_their_normalisation():
     log_w = np.array([-800.0, -800.0, -801.0, -802.0, 0.0])
     pairs = af.Causal(slope=0.3, normalized=True)
     for kernel in ("dense", "native"):
-        _, log_z = af.pair_sums(
-            af.Inner(2.0), jnp.asarray(x), jnp.asarray(x), x, log_w=log_w, pairs=pairs, kernel=kernel
-        )
+        _, log_z = sums(x, x, x, 2.0, log_w, pairs, kernel)
         for i in range(5):
             w = log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))
             assert log_z[i] == pytest.approx(logsumexp(2 * x[: i + 1] @ x[i] + w) - logsumexp(w), abs=1e-12)
     from attnflow.pairsums._prefix import seen_log_weight
 
-    found = seen_log_weight(jnp.asarray(log_w), jnp.asarray(0.3), False)
+    found = jax.jit(lambda log_w: seen_log_weight(log_w, jnp.asarray(0.3), False))(log_w)
     np.testing.assert_allclose(found, [logsumexp(log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))) for i in range(5)])
+
+
+SIGMOID = Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
+
+
+@functools.partial(jax.jit, static_argnames=("sigmoid", "log"))
+def weights(x, beta, log_w, pairs, rows=None, sigmoid=False, log=True):
+    reduce = SIGMOID if sigmoid else "softmax"
+    return af.pair_weights(af.Inner(beta), x, x, log_w=log_w, pairs=pairs, reduce=reduce, rows=rows, log=log)
 
 
 @pytest.mark.parametrize("kind", ["full", "skip", "causal"])
@@ -249,26 +253,21 @@ def test_logarithms_of_weights_do_not_underflow(kind):
     x = rng.standard_normal((N, 2))
     log_w, seen, beta = np.log(rng.dirichlet(np.ones(N))), visible(kind), 1e4
     scores = beta * x @ x.T + np.where(seen, 0, -np.inf)
-    for weights, w in ((None, np.full(N, -np.log(N))), (log_w, log_w)):
-        found = af.pair_weights(af.Inner(beta), x, x, log_w=weights, pairs=pairs_of(kind), log=True)
+    for given_w, w in ((None, np.full(N, -np.log(N))), (log_w, log_w)):
         expected = scores + w
+        found = weights(x, beta, given_w, pairs_of(kind))
         np.testing.assert_allclose(found, expected - logsumexp(expected, axis=1, keepdims=True), rtol=1e-12, atol=1e-9)
-        sigmoid = Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
-        found = af.pair_weights(af.Inner(beta), x, x, log_w=weights, pairs=pairs_of(kind), reduce=sigmoid, log=True)
-        np.testing.assert_allclose(found, log_expit(beta * x @ x.T) + np.where(seen, w, -np.inf), rtol=1e-12)
-    plain = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs_of(kind), rows=jnp.asarray([1, 2]))
-    logs = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs_of(kind), rows=jnp.asarray([1, 2]), log=True)
-    np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-12)
+    found = weights(x, beta, None, pairs_of(kind), sigmoid=True)
+    np.testing.assert_allclose(found, log_expit(beta * x @ x.T) + np.where(seen, -np.log(N), -np.inf), rtol=1e-12)
 
 
 def test_logarithms_with_positional_weights_that_sum_to_one():
     x = np.random.default_rng(5).standard_normal((4, 2))
-    reduce = Pointwise(jnp.exp, lambda s: s)
-    for pairs in (af.Causal(slope=0.5, normalized=True), af.Positional(np.array([1.0, 3.0]), normalized=True)):
-        plain = af.pair_weights(af.Inner(1.0), x, x, pairs=pairs, reduce=reduce)
-        np.testing.assert_allclose(
-            np.exp(af.pair_weights(af.Inner(1.0), x, x, pairs=pairs, reduce=reduce, log=True)), plain
-        )
+    pairs = af.Causal(slope=0.5, normalized=True)
+    for sigmoid in (False, True):
+        plain = weights(x, 1.0, None, pairs, jnp.asarray([1, 3]), sigmoid=sigmoid, log=False)
+        logs = weights(x, 1.0, None, pairs, jnp.asarray([1, 3]), sigmoid=sigmoid)
+        np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-12)
     with pytest.raises(InputError, match="log_phi"):
         af.pair_weights(af.Inner(1.0), x, x, reduce=jnp.positive, log=True)
 
