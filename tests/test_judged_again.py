@@ -96,11 +96,11 @@ def installed(folder, name, source):
 
 
 def numbers(root, name):
-    """All data of an experiment in a folder, bit by bit."""
+    """All data of an experiment in a folder, bit by bit; a time that a cell keeps of itself is not among them."""
     folder, found = RunFolder(root), {}
     for path in sorted(Path(root).glob(f"{name}/*.nc")):
         data, _ = folder.read_cell(path)
-        found[path.name] = {key: values.values.tobytes() for key, values in data.variables.items()}
+        found[path.name] = {key: values.values.tobytes() for key, values in data.variables.items() if key != "seconds"}
     return found
 
 
