@@ -85,7 +85,7 @@ def entries(S):
 
 
 def t_star(run):
-    return float(run.info["t_star"][1])
+    return float(run.info["t_star"])
 
 
 # Closures ------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_closed_equations_of_the_base_case():
 def test_two_laws_in_one_call():
     """P23, and what a batch of runs holds."""
     run = flows([(ALPHA, L), (OTHER_ALPHA, np.linalg.cholesky(OTHER_SIGMA))], softmax=(Q, K, V), t1=1.0)
-    assert run.xs.shape == (2, 2, 1, 3) and run.info["L"][1].shape == (2, 2, 3, 2) and repr(run)
+    assert run.xs.shape == (2, 2, 1, 3) and run.info["L"].shape == (2, 2, 3, 2) and repr(run)
     covariance = af.gaussian.covariance(run)
     apart = af.measures.gaussian_w2(run.xs[0, :, 0], run.xs[1, :, 0], covariance[0], covariance[1])
     np.testing.assert_allclose(apart, [0.0467332, 0.0708463], atol=1e-5)
@@ -250,7 +250,7 @@ def test_two_laws_in_one_call():
     assert af.gaussian.describe(first(run)).startswith("The final time was reached")
     # Of a law alone only the shapes are looked at: this compiles nothing.
     alone = jax.eval_shape(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0, save=2), ALPHA)
-    assert alone.xs.shape == (2, 1, 2) and alone.info["L"][1].shape == (2, 2, 2) and alone.code.shape == ()
+    assert alone.xs.shape == (2, 1, 2) and alone.info["L"].shape == (2, 2, 2) and alone.code.shape == ()
 
 
 def test_closed_form_of_singular_laws_in_three_dimensions():
@@ -261,7 +261,7 @@ def test_closed_form_of_singular_laws_in_three_dimensions():
     run = flow(softmax=(A, np.eye(3)), factor=L0, alpha=alpha, t1=t, rtol=1e-11)
     exact = closed_form.covariance(t, L0, B=A.T)
     assert np.abs(last(run) - exact).max() < 1e-8 * np.abs(exact).max()
-    assert run.info["L"][1].shape == (2, 3, 2) and af.gaussian.limit_rank(run) == 2
+    assert run.info["L"].shape == (2, 3, 2) and af.gaussian.limit_rank(run) == 2
     assert np.linalg.matrix_rank(last(run), tol=1e-12) == 2
     # The closed form itself, against the inverse covariance, and the mean of a symmetric score by SciPy.
     M = rng.normal(size=(3, 3))
@@ -290,7 +290,7 @@ def test_blow_up_on_the_line_and_how_it_is_told():
     run = first(both)
     line = closed_form.line([0.5], v=0.7, a=0.5, s0=1.3, alpha0=0.4)
     assert line.t_star == pytest.approx(1.0989011, abs=1e-7) and t_star(run) == pytest.approx(line.t_star, abs=1e-6)
-    assert float(run.info["pole_order"][1]) == pytest.approx(1, abs=1e-3)
+    assert float(run.info["pole_order"]) == pytest.approx(1, abs=1e-3)
     assert run.result is af.Outcome.UNBOUNDED and af.gaussian.outcome(run) == "blow_up"
     assert af.gaussian.describe(run) == (
         "The covariance, or the mean, becomes infinite at a finite time, t* = 1.0989, with a pole of order 1."
@@ -352,17 +352,17 @@ def test_keys_that_see_one_coordinate():
     flat = [[0.5, 1.0]], [[1.0, 0.0]], np.diag([0.0, 1.0])
     run = flow(l2=flat, factor=np.linalg.cholesky([[1.0, 0.5], [0.5, 1.0]]), t1=5.0)
     assert t_star(run) == pytest.approx(exact, abs=1e-5)
-    assert float(run.info["pole_order"][1]) == pytest.approx(2, abs=1e-2)
+    assert float(run.info["pole_order"]) == pytest.approx(2, abs=1e-2)
     # With injective keys the growth is exponential; its rate is at most twice |V| |K^+| |Q|.
     safe = flow(l2=(2 * ONE, ONE, ONE), t1=20.0)
     assert af.gaussian.outcome(safe) == "exponential"
-    assert np.trace(last(safe)) <= np.trace(SIGMA) * np.exp(4 * float(safe.info["t_last"][1]))
+    assert np.trace(last(safe)) <= np.trace(SIGMA) * np.exp(4 * float(safe.info["t_last"]))
 
 
 def test_growth_under_sinkhorn_attention():
     """P9: |L| <= |L0| exp(|V| t)."""
     for t in (0.5, 1.0, 2.0, 4.0, 8.0):
-        grown = np.linalg.norm(flow(sinkhorn=(A, V), t1=t).info["L_last"][1])
+        grown = np.linalg.norm(flow(sinkhorn=(A, V), t1=t).info["L_last"])
         assert 1 < grown / np.linalg.norm(L) <= np.exp(np.linalg.norm(V, 2) * t)
 
 
@@ -375,7 +375,7 @@ def test_sinkhorn_climbs_or_descends_its_energy(sign):
     alone = GaussianModel(af.Sinkhorn(B=in_space(B)))
     E = np.asarray(af.gaussian.energy(dataclasses.replace(run, model=alone)))
     attention = af.Sinkhorn(Q=B, K=ONE, V=sign * B)
-    at = af.gaussian.velocity(attention, run.xs[:, 0, :2], L=run.info["L"][1][:, :2])
+    at = af.gaussian.velocity(attention, run.xs[:, 0, :2], L=run.info["L"][:, :2])
     square = (np.sum(np.asarray(at.GL) ** 2) + np.sum(np.asarray(at.c) ** 2)) / 2
     assert sign * (E[1] - E[0]) > 0
     assert (E[1] - E[0]) / h == pytest.approx(2 * sign * square, rel=1e-5)
@@ -476,7 +476,7 @@ def test_a_widely_spread_score_is_told(recwarn):
     given = {"l2": (Q, K, V), "t1": 1.0, "trusted_spread": 0.7}
     with pytest.warns(AttnflowWarning, match="reaches 1.04: beyond 0.7"):
         run = flow(**given, alpha=ALPHA)
-    np.testing.assert_allclose(run.info["score_spread"][1][0], np.linalg.norm(2 * L.T @ K.T @ Q @ L, 2))
+    np.testing.assert_allclose(run.info["score_spread"][0], np.linalg.norm(2 * L.T @ K.T @ Q @ L, 2))
     flow(**given, factor=0.5 * L)
     assert not recwarn
 

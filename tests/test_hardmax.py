@@ -31,7 +31,7 @@ def filled(x0, weights=None):
 
 
 def told(run, name):
-    return np.asarray(run.info[name][1])
+    return np.asarray(run.info[name])
 
 
 def witness(x, A, alpha, depth, w=None):

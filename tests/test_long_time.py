@@ -265,7 +265,7 @@ def test_rows_labels_energy_and_manifold():
     assert log_ts[0] == -np.inf
     assert np.all(np.diff(log_ts[1:]) >= 0)  # the last bit of a path takes no time that a float would notice
     np.testing.assert_allclose(run.ts, np.exp(log_ts), rtol=1e-15)
-    assert np.all(np.diff(np.asarray(run.info["arclength"][1])) > 0)
+    assert np.all(np.diff(np.asarray(run.info["arclength"])) > 0)
     assert np.abs(np.linalg.norm(xs, axis=-1) - 1).max() < 1e-12
     # Merged tokens coincide, and a label is the first token of its cluster.
     np.testing.assert_array_equal(xs, np.take_along_axis(xs, labels[:, :, None], axis=1))
@@ -315,7 +315,7 @@ def test_pairs_that_meet_at_the_same_time_and_then_rest():
     assert run.events[0]["log_t"] == run.events[1]["log_t"]
     assert [e["clusters"] for e in run.events] == [2, 2]
     assert run.result is af.Outcome.STATIONARY  # an antipodal pair
-    np.testing.assert_array_equal(run.info["merge_clusters"][1], [2, 0, 0, 0])
+    np.testing.assert_array_equal(run.info["merge_clusters"], [2, 0, 0, 0])
 
 
 @pytest.mark.parametrize("model", [softmax(9.0), usa(9.0), softmax(400.0)])
@@ -360,8 +360,8 @@ def test_a_batch_with_few_points_is_what_its_members_are(key):
     runs = jax.vmap(lambda beta, x: af.long_time(softmax(beta), x, points=6))(betas, x0)
     for k in range(4):
         alone = af.long_time(softmax(betas[k]), x0[k])
-        log_t, rows = (np.asarray(runs.info[name][1][k]) for name in ("merge_log_t", "merge_index"))
-        np.testing.assert_allclose(log_t, alone.info["merge_log_t"][1], atol=1e-7)
+        log_t, rows = (np.asarray(runs.info[name][k]) for name in ("merge_log_t", "merge_index"))
+        np.testing.assert_allclose(log_t, alone.info["merge_log_t"], atol=1e-7)
         own = [e["index"] for e in alone.events]
         for at, points in ((own, 64), (rows[: len(own)], 6)):
             between = np.diff([0, *at])
@@ -381,7 +381,7 @@ def slopes(z, x0, bend, w):
     def log_times(z):
         model = softmax(z[0])
         run = af.long_time(model, x0 + z[1] * bend, weights=w, points=0, rtol=1e-12, atol=1e-14)
-        return run.info["merge_log_t"][1]
+        return run.info["merge_log_t"]
 
     return jax.jacfwd(log_times)(z)
 
@@ -415,7 +415,7 @@ def test_files_and_pictures(tmp_path):
         np.testing.assert_array_equal(getattr(read, name), getattr(run, name))
     assert read.events == run.events
     assert read.result is run.result
-    np.testing.assert_array_equal(read.info["merge_log_t"][1], run.info["merge_log_t"][1])
+    np.testing.assert_array_equal(read.info["merge_log_t"], run.info["merge_log_t"])
     assert run.to_xarray().sizes["time"] == run.xs.shape[0]
     assert "log t from -inf to 8" in repr(run)
     assert af.clusters(run, at=-1).count == 1

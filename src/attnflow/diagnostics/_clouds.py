@@ -66,7 +66,7 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
         tokens.single()
         if weights is not None:
             raise InputError("a run has its own weights; leave out weights=, or give run.xs instead of the run.")
-        growth = tokens.info["log_scale"][1] if "log_scale" in tokens.info else None
+        growth = tokens.info["log_scale"] if "log_scale" in tokens.info else None
         if at is None:
             return Clouds(tokens.xs, tokens.weights, tokens.ts, tokens, growth)
         at = saved_time(at, tokens.xs.shape[0])

@@ -112,16 +112,16 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
         raise InputError("hardmax_limit is for runs of HardmaxLayers; see detect_polytope for other limits.")
     z, spacing = np.asarray(run.single().xs[-1], float), float(np.finfo(run.xs.dtype).eps)
     n, d = z.shape
-    layers = np.asarray(run.info["leader_layer"][1])
+    layers = np.asarray(run.info["leader_layer"])
     leaders = np.flatnonzero((layers >= 0) & (layers <= float(run.ts[-1])))
     present = np.ones(n, bool) if run.weights is None else np.asarray(run.weights) > 0
-    size = float(run.info["length_scale"][1])
+    size = float(run.info["length_scale"])
     if not np.isfinite(z[present]).all():
         raise InputError("the last tokens of this run are not finite; end it before it overflows.")
     eps = max(CLOSE, ROUNDING * spacing) * (size or 1.0) if eps is None else linking_distance(eps)
     B = np.eye(d) if run.model.B is None else square_matrix("B", run.model.B, d)
     root = _root(B, spacing)
-    ahead = np.linalg.norm(np.asarray(run.info["ahead"][1], float), axis=1)  # an upper bound of the next step
+    ahead = np.linalg.norm(np.asarray(run.info["ahead"], float), axis=1)  # an upper bound of the next step
     rests = ahead <= 2 * eps
 
     gaps = np.linalg.norm(z[:, None] - z[leaders][None], axis=2)

@@ -6,6 +6,7 @@ from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
 from .long_time import long_time as long_time
 from .rescaling import rescaled as rescaled
+from .run import Info as Info
 from .run import Run as Run
 from .simulate import simulate as simulate
 from .statistics import AbstractStatistic as AbstractStatistic

@@ -13,7 +13,7 @@ from ..errors import AttnflowError, AttnflowWarning, FileError
 from ..files import write_atomically
 from ._outcome import Outcome
 from ._spec import NotStorable, decode, encode
-from .run import Run
+from .run import Info, Run
 
 FORMAT = 1
 ATTRIBUTE = "attnflow"
@@ -31,7 +31,7 @@ def to_dataset(run: Run):
         model, arrays = None, {}
     variables = {
         "x": (("time", "token", "coordinate"), np.asarray(run.xs)),
-        **{f"info_{name}": (dims, np.asarray(value)) for name, (dims, value) in run.info.items()},
+        **{f"info_{name}": (run.info_dims[name], np.asarray(value)) for name, value in run.info.items()},
         **{name: ([f"{name}_{k}" for k in range(a.ndim)], np.asarray(a)) for name, a in arrays.items()},
     }
     optional = {"weights": ("token",), "labels": ("time", "token"), "log_ts": ("time",)}
@@ -43,7 +43,7 @@ def to_dataset(run: Run):
         "stats": {k: np.asarray(v).item() for k, v in run.stats.items()},
         "model": model,
         "events": run.events,
-        "info": {name: list(dims) for name, (dims, _) in run.info.items()},
+        "info": {name: list(run.info_dims[name]) for name in run.info},
         "provenance": run.provenance,
     }
     dataset = xr.Dataset(variables, coords={"time": np.asarray(run.ts)}, attrs={ATTRIBUTE: json.dumps(header)})
@@ -76,7 +76,7 @@ def load(path: str | PathLike) -> Run:
             log_ts=values.get("log_ts"),
             labels=values.get("labels"),
             events=tuple(header["events"]),
-            info={name: (tuple(dims), values[f"info_{name}"]) for name, dims in header["info"].items()},
+            info=Info({name: (dims, values[f"info_{name}"]) for name, dims in header["info"].items()}),
         )
     except AttnflowError:
         raise

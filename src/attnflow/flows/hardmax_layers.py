@@ -20,7 +20,7 @@ from ._asked import times
 from ._compiled import timed_call
 from ._outcome import Outcome
 from ._provenance import provenance
-from .run import Run
+from .run import Info, Run
 
 # A token so close to a leader, in units of the longest token, is that leader up to rounding, and not another one.
 ROUNDING = 64
@@ -98,11 +98,13 @@ def through_layers(
         ),
         labels=labels,
         events=_events(per_token, kept) if is_concrete(per_token) else (),
-        info={
-            **{k: (("token",), a) for k, a in per_token.items()},
-            "ahead": (("token", "coordinate"), end.ahead),
-            **{k: ((), a) for k, a in units.items()},
-        },
+        info=Info(
+            {
+                **{k: (("token",), a) for k, a in per_token.items()},
+                "ahead": (("token", "coordinate"), end.ahead),
+                **{k: ((), a) for k, a in units.items()},
+            }
+        ),
     )
 
 
@@ -222,7 +224,7 @@ def _layers(t0: Any, t1: Any, ts: Any, save: int | None, max_steps: int) -> tupl
 
 def _known(before: Run, layer: int, dtype: Any) -> tuple[State, Scales]:
     """What an earlier run knew at a layer."""
-    told = {name: array for name, (_, array) in before.single().info.items()}
+    told = before.single().info
     leads = jnp.where(told["leader_layer"] <= layer, told["leader_layer"], -1)
     gone = told["absorbed_layer"] <= layer
     absorbed = (jnp.where(gone, told[name], -1) for name in ("absorbed_by", "absorbed_layer"))

@@ -19,7 +19,7 @@ from ._outcome import Outcome
 from ._path import flattened
 from ._progress import progress_bar
 from ._provenance import provenance
-from .run import Run
+from .run import Info, Run
 
 TOLERANCES = (1e-10, 1e-13)
 
@@ -116,7 +116,7 @@ def long_time(
         log_ts=log_ts,
         labels=labels,
         events=_events(merges, np.asarray(labels), np.asarray(masses)) if known else (),
-        info={"arclength": (("time",), rows["arclength"]), **{k: (("merge",), a) for k, a in merges.items()}},
+        info=Info({"arclength": (("time",), rows["arclength"]), **{k: (("merge",), a) for k, a in merges.items()}}),
     )
     if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:
         left = np.unique(np.asarray(labels)[-1]).size

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from ..errors import AttnflowWarning, InputError
 from ..models import MovingFrame, Rescaled
 from ..spaces import Euclidean, is_concrete
-from .run import Run
+from .run import Info, Run
 
 DISCRETE = ("euler", "euler-retract", "layers")
 # An eigenbasis that loses more digits than this is not used; the exponential of the matrix is, then.
@@ -58,14 +58,14 @@ def rescaled(run: Run) -> Run:
     options = run.provenance.get("options") or {}
     discrete = options.get("solver") in DISCRETE
     step = _step(run, options.get("dt")) if discrete else None
-    log_scale = np.asarray(run.info["log_scale"][1], float) if "log_scale" in run.info else np.zeros(run.ts.size)
+    log_scale = np.asarray(run.info["log_scale"], float) if "log_scale" in run.info else np.zeros(run.ts.size)
     zs = pulled_back(np.asarray(run.xs, float), np.asarray(run.ts, float), V, step=step, log_scale=log_scale)
     rate = float(np.linalg.eigvals(V).real.max())
     return dataclasses.replace(
         run,
         xs=jnp.asarray(zs, run.xs.dtype),
         model=None if discrete else Rescaled(MovingFrame(model, rate=jnp.asarray(max(rate, 0.0), run.xs.dtype))),
-        info={name: value for name, value in run.info.items() if name != "log_scale"},
+        info=Info({k: (dims, run.info[k]) for k, dims in run.info_dims.items() if k != "log_scale"}),
         provenance={**run.provenance, "rescaled": "R^-k" if discrete else "exp(-tV)"},
     )
 

@@ -1,7 +1,7 @@
 """What a flow leaves behind: one result type for every model, so every diagnostic, plot and export works on all."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -15,6 +15,23 @@ from ..spaces import is_concrete
 from ._outcome import Outcome
 
 
+class Info(dict[str, Any]):
+    """Named arrays, `info[name]`; the names of the axes of each are `info.dims[name]`.
+
+    >>> info = Info({"arclength": (("time",), [0.0, 0.5])})
+    >>> info["arclength"], info.dims["arclength"]
+    ([0.0, 0.5], ('time',))
+    """
+
+    dims: dict[str, tuple[str, ...]]
+
+    def __init__(self, entries: Mapping[str, tuple[Iterable[str], Any]] | None = None):
+        """`entries` are pairs `{name: (dims, array)}`."""
+        entries = {} if entries is None else entries
+        super().__init__({name: array for name, (_, array) in entries.items()})
+        self.dims = {name: tuple(dims) for name, (dims, _) in entries.items()}
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A trajectory of tokens.
@@ -23,7 +40,8 @@ class Run:
       its natural logarithm.
     - `xs (T, n, d)`: tokens as rows; `weights (n,)` or `None` (equal), which never change.
     - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
-    - `info`: named arrays `{name: (dims, array)}`; with `log_scale (T,)` among them the tokens are $e^s$ times `xs`.
+    - `info`: named arrays, `info[name]`, with the names of their axes in `info_dims[name]`; with `log_scale (T,)` among
+      them the tokens are $e^s$ times `xs`. (The constructor takes `{name: (dims, array)}`, too.)
     - `result`: how it ended, and `sentence`, with what to do about it.
     - `stats`: steps, and compile and run seconds; of fixed steps `coarseness`, above 1 where they are too long.
     - `model`, `provenance`: what was run, and by what.
@@ -40,7 +58,17 @@ class Run:
     log_ts: Float[Array, " T"] | None = None
     labels: Int[Array, "T n"] | None = None
     events: tuple[Any, ...] = ()
-    info: dict[str, Any] = dataclasses.field(default_factory=dict)
+    info: dict[str, Any] = dataclasses.field(default_factory=Info)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.info, Info):  # pairs of dims and array are taken as they are
+            object.__setattr__(self, "info", Info(self.info))
+
+    @property
+    def info_dims(self) -> dict[str, tuple[str, ...]]:
+        """The names of the axes of every array in `info`."""
+        info: Any = self.info
+        return info.dims
 
     @property
     def result(self) -> Outcome:
@@ -137,8 +165,8 @@ class _Aside:
 def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     # The names of dimensions in `info` are no data.
     data = {name: getattr(run, name) for name in _DATA}
-    dims = tuple((name, dims) for name, (dims, _) in run.info.items())
-    data["info"] = tuple(array for _, array in run.info.values())
+    dims = tuple((name, run.info_dims[name]) for name in run.info)
+    data["info"] = tuple(run.info.values())
     keyed = tuple((jax.tree_util.GetAttrKey(name), value) for name, value in data.items())
     return keyed, (run.clock, dims, _Aside((run.provenance, run.events)))
 
@@ -148,7 +176,7 @@ def _unflatten(meta: tuple[Any, ...], data: Iterable[Any]) -> Run:
     run = object.__new__(Run)
     clock, dims, aside = meta
     *others, arrays = data
-    info = {name: (names, array) for (name, names), array in zip(dims, arrays, strict=True)}
+    info = Info({name: (names, array) for (name, names), array in zip(dims, arrays, strict=True)})
     rest = zip(("clock", "provenance", "events"), (clock, *aside.value), strict=True)
     for name, value in (*zip(_DATA, (*others, info), strict=True), *rest):
         object.__setattr__(run, name, value)

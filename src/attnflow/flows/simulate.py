@@ -26,7 +26,7 @@ from ._solvers import get_scheme
 from ._step_sizes import step_errors, step_sizes
 from ._warm import started, warm_started
 from .hardmax_layers import through_layers
-from .run import Run
+from .run import Info, Run
 
 
 class _Plan(NamedTuple):
@@ -133,7 +133,7 @@ def simulate(
         stats=stats,
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
-        info={} if frame is None else {"log_scale": (("time",), frame.rate * (numbers["ts"] - frame.start))},
+        info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * (numbers["ts"] - frame.start))}),
         provenance=provenance(
             t0=start,
             t1=end,

@@ -55,5 +55,5 @@ class GaussianModel(AbstractModel):
     def force(self, t: ArrayLike, x: Float[Array, "n d"], w: Any, *, key: Any = None, kernel: str = "auto") -> NoReturn:
         raise InputError(
             "this is the mean of a Gaussian flow, not a cloud of tokens; go on with attnflow.gaussian.flow from "
-            "run.xs[-1, 0] and L0 = run.info['L'][1][-1]."
+            "run.xs[-1, 0] and L0 = run.info['L'][-1]."
         )

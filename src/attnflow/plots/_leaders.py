@@ -104,7 +104,7 @@ def _panel(ax: Axes, run: Any, layer: int) -> None:
     at = int(np.flatnonzero(kept == layer)[0])
     z, B, weight = _plane(run, at)
     competes = weight > 0
-    began = np.asarray(run.info["leader_layer"][1])
+    began = np.asarray(run.info["leader_layer"])
     leads = (began >= 0) & (began <= layer)
     tied = _tied(z @ B @ z.T, competes)
     moves = competes & ~leads
@@ -147,7 +147,7 @@ def _plane(run: Any, at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise InputError(f"tokens have dimension {xs.shape[2]}; this picture is for the plane.")
     if not isinstance(at, (int, np.integer)) or not -len(xs) <= at < len(xs):
         raise InputError(f"at = {at} is none of the {len(xs)} saved layers.")
-    gone = np.asarray(run.info["absorbed_layer"][1])
+    gone = np.asarray(run.info["absorbed_layer"])
     weight = np.ones(len(gone)) if run.weights is None else np.asarray(run.weights, float)
     weight = np.where((gone < 0) | (gone > float(run.ts[at])), weight, 0.0)
     B = run.model.B

@@ -115,7 +115,7 @@ def as_run(data: Any) -> Any:
     import numpy as np
 
     layers = np.asarray(data["leader_layer"])
-    info = {"leader_layer": (("token",), layers), "absorbed_layer": (("token",), np.full(layers.shape, -1))}
+    info = {"leader_layer": layers, "absorbed_layer": np.full(layers.shape, -1)}
     run = SimpleNamespace(
         xs=np.asarray(data["x"]), ts=np.asarray(data["layer"]), info=info, weights=None, model=SimpleNamespace(B=None)
     )

@@ -120,7 +120,7 @@ def _invariants(system: Any) -> dict[str, Any]:
     x0, w, B, alpha = system
     run = af.simulate(af.HardmaxLayers(alpha, B), x0, t1=LAYERS, weights=w, solver="layers")
     norm = jnp.sum((run.xs @ B) * run.xs, axis=-1)
-    began = run.info["leader_layer"][1]
+    began = run.info["leader_layer"]
     leads, here = began >= 0, w > 0
     last = run.xs[-1]
     apart = jnp.sqrt(jnp.sum((last[:, None] - last[None]) ** 2, axis=-1))
@@ -156,7 +156,7 @@ def _beyond(cell: Cell) -> "xarray.Dataset":
     x0 = np.random.default_rng(1).standard_normal((12, 2))
     B = np.stack([af.hardmax_matrix(name) for name in BEYOND])
     runs = jax.vmap(lambda B: af.simulate(af.HardmaxLayers(ALPHA, B), x0, t1=2000, solver="layers"))(B)
-    xs, began = np.asarray(runs.xs), np.asarray(runs.info["leader_layer"][1])
+    xs, began = np.asarray(runs.xs), np.asarray(runs.info["leader_layer"])
     form = np.einsum("ktni,kij,ktnj->ktn", xs, B, xs)
     early = xs[:, [*range(20), 2000]]
     last = xs[:, -1]

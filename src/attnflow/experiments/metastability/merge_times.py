@@ -37,7 +37,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     def follow(r: Any) -> Any:
         x0 = af.sphere.uniform(n=n, d=2, key=jax.random.fold_in(key, r))
         run = af.long_time(model, x0, points=0, throw=False)
-        merges = {name: run.info[name][1] for name in ("merge_log_t", "merge_clusters", "merge_energy", "merge_index")}
+        merges = {name: run.info[name] for name in ("merge_log_t", "merge_clusters", "merge_energy", "merge_index")}
         rows = merges["merge_index"]
         return {**merges, "xs": run.xs[rows], "labels": jnp.asarray(run.labels)[rows], "code": run.code}
 

@@ -101,7 +101,7 @@ def _plateaus(cell: Cell) -> "xarray.Dataset":
         model = af.SelfAttention(beta=betas[r // draws])
         x0, (rtol, atol) = _tokens(jax.random.fold_in(key, r % draws)), ROUGHLY
         run = af.long_time(model, x0, points=0, rtol=rtol, atol=atol, throw=False)
-        return {"log_t": run.info["merge_log_t"][1], "left": run.info["merge_clusters"][1], "code": run.code}
+        return {"log_t": run.info["merge_log_t"], "left": run.info["merge_clusters"], "code": run.code}
 
     found = each_draw(follow, len(cell["betas"]) * draws)
     held, stretch = plateau(found["log_t"], found["left"])

@@ -56,10 +56,10 @@ def _poles() -> dict:
     flat = af.L2(V=np.diag([0.0, 1.0]), Q=[[0.5, 1.0]], K=[[1.0, 0.0]])
     double = af.gaussian.flow(flat, [0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]], t1=5.0, **options)
     return {
-        "line_time": float(line.info["t_star"][1]),
-        "line_order": float(line.info["pole_order"][1]),
-        "double_time": float(double.info["t_star"][1]),
-        "double_order": float(double.info["pole_order"][1]),
+        "line_time": float(line.info["t_star"]),
+        "line_order": float(line.info["pole_order"]),
+        "double_time": float(double.info["t_star"]),
+        "double_order": float(double.info["pole_order"]),
     }
 
 
@@ -75,7 +75,7 @@ def _energy() -> dict:
         attention = af.Sinkhorn(B=B, V=sign * B)
         run = af.gaussian.flow(attention, [0.3, -0.2], [[1.0, 0.3], [0.3, 0.7]], ts=ts, **_accurate())
         E = np.asarray(af.gaussian.energy(run))
-        field = af.gaussian.velocity(attention, run.xs[:, 0], L=run.info["L"][1])
+        field = af.gaussian.velocity(attention, run.xs[:, 0], L=run.info["L"])
         promised = (
             2 * sign * (np.sum(np.asarray(field.GL) ** 2, axis=(1, 2)) + np.sum(np.asarray(field.c) ** 2, axis=1))
         )
@@ -125,6 +125,6 @@ def _ranks() -> dict:
     for r in (1, 2):
         L0 = rng.normal(size=(3, r))
         run = af.gaussian.flow(af.Softmax(B=B, V=V), np.zeros(3), L0=L0, t1=1.0, save=2, trusted_spread=None)
-        L = np.asarray(run.info["L"][1][-1])
+        L = np.asarray(run.info["L"][-1])
         ranks += [L.shape[1], int(np.linalg.matrix_rank(L @ L.T, tol=1e-12)), af.gaussian.limit_rank(run)]
     return {"ranks": ("entry", ranks)}

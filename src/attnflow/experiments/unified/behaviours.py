@@ -96,7 +96,7 @@ def _disc(cell: Cell) -> "xarray.Dataset":
                 af.gaussian.cone_coordinates(last / np.trace(last, axis1=1, axis2=2)[:, None, None]),
             ),
             "trace": (("law", "time"), np.trace(path, axis1=-2, axis2=-1)),
-            "t_star": ("law", np.asarray(run.info["t_star"][1])),
+            "t_star": ("law", np.asarray(run.info["t_star"])),
             "formula": ("law", [_closed_time("blow-up", s) for s in S]),
             "outcome": ("law", af.gaussian.outcome(run)),
         },
@@ -118,7 +118,7 @@ def _fates(cell: Cell) -> "xarray.Dataset":
         {
             "start": (("law", "coordinate"), af.gaussian.cone_coordinates(S)),
             "last": (("law", "coordinate"), af.gaussian.cone_coordinates(last)),
-            "t_star": ("law", np.asarray(run.info["t_star"][1])),
+            "t_star": ("law", np.asarray(run.info["t_star"])),
             "outcome": ("law", af.gaussian.outcome(run)),
         }
     )
@@ -149,7 +149,7 @@ def _numbers(cell: Cell) -> "xarray.Dataset":
         {
             "line": ("entry", np.asarray(af.gaussian.final_covariance(line))[[0, 0, 1], [0, 1, 1]]),
             "lines": ("entry", np.asarray(af.gaussian.final_covariance(lines))[[0, 0, 1], [0, 1, 1]]),
-            "t_star": ("map", [float(run.info["t_star"][1]) for run in runs]),
+            "t_star": ("map", [float(run.info["t_star"]) for run in runs]),
             "outcome": ("map", [af.gaussian.outcome(run) for run in runs]),
         },
         coords={"map": list(maps)},

@@ -115,7 +115,7 @@ def _coupling(cell: Cell) -> "xarray.Dataset":
     many = [field(af.Sinkhorn(**given, half_steps=N)) for N in (1, 25)]
     sinkhorn, speed, times = base_map("Sinkhorn"), np.linalg.norm(np.asarray(given["V"]), 2), (0.5, 1.0, 2.0, 4.0, 8.0)
     runs = [af.gaussian.flow(sinkhorn, ALPHA, L0=L, t1=t, save=2, trusted_spread=None) for t in times]
-    size = np.array([np.linalg.norm(np.asarray(run.info["L"][1][-1])) for run in runs])
+    size = np.array([np.linalg.norm(np.asarray(run.info["L"][-1])) for run in runs])
     bound = np.linalg.norm(L) * np.exp(speed * np.array(times))
     return xarray.Dataset(
         {

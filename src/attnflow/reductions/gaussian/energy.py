@@ -33,7 +33,7 @@ def energy(run: Run) -> Float[Array, " T"]:
         raise InputError("this run has no energy: its attention map depends on time.")
     if not is_symmetric(attention, run.xs.shape[-1]):
         raise InputError("this run has no energy: B is not symmetric, and its flow is no gradient flow.")
-    return _energies(attention, run.xs[:, 0], run.info["L"][1])
+    return _energies(attention, run.xs[:, 0], run.info["L"])
 
 
 @eqx.filter_jit

@@ -14,7 +14,7 @@ from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
 from ...attention._attention import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
-from ...flows import Outcome, Run
+from ...flows import Info, Outcome, Run
 from ...flows._asked import TOLERANCES, step_options, times
 from ...flows._compiled import timed_call
 from ...flows._outcome import ending as solved
@@ -116,7 +116,7 @@ def flow(
             stats={"steps": found["steps"], **seconds},
             model=model,
             clock=model.clock,
-            info={name: (dims, found[name]) for name, dims in INFO.items()},
+            info=Info({name: (dims, found[name]) for name, dims in INFO.items()}),
             provenance=told,
         )
 
@@ -233,7 +233,7 @@ def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:
 
 
 def _tell(run: Run, trusted: float | int | None) -> None:
-    spread = np.asarray(run.info["score_spread"][1])
+    spread = np.asarray(run.info["score_spread"])
     if trusted is not None and np.isfinite(spread).any() and np.nanmax(spread) > trusted:
         warnings.warn(
             f"the score spread |L^T A L| reaches {np.nanmax(spread):.3g}: beyond {trusted:g} a cloud of finitely many "

@@ -79,7 +79,7 @@ def cone_coordinates(Sigma: Numbers) -> Float[np.ndarray, "*batch 3"]:
 def _info(run: Run, name: str) -> Any:
     if not isinstance(run, Run) or "L_last" not in run.info:
         raise InputError("this run is no Gaussian flow; take one of attnflow.gaussian.flow.")
-    return run.info[name][1]
+    return run.info[name]
 
 
 def _factor(run: Run, name: str) -> Array:
