@@ -8,6 +8,9 @@ Prince of order 8, or one merging: a batch (`jax.vmap`) pays for its longest mem
 overshoots is tried again with a secant length. When the pair stands within a millionth of the merge distance $r$, the
 rest is one Newton step along the path, $\delta s = (r - |x_i-x_j|)\,/\,\frac{d}{ds}|x_i-x_j|$. Step lengths carry no
 derivative; $\delta s$ does, and that is the implicit function theorem for the time of the merging.
+
+**Landing on a time.** With `numbers["until"]`, the logarithm of a time, the path ends there: a step is never longer than
+the clock needs by linear extrapolation, and one that comes late is tried again with a secant length.
 """
 
 from collections.abc import Callable
@@ -22,7 +25,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..spaces import Sphere
 from ._merging import LANDED, Clusters, Motion, closing, distances, energy, merged, motion, turned
 from ._outcome import Outcome
-from ._path import Path, begin, mark, note
+from ._path import News, Path, begin, record
 from ._progress import ProgressBar
 
 _TABLEAU = diffrax.Dopri8.tableau
@@ -35,6 +38,8 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 NEAR, HOLD = 4.0, 0.7
 # Steps shrink to this only at an equilibrium: where v is not zero, its direction is smooth.
 SHORTEST = 1e-14
+# The logarithm of a time that is reached up to this has been reached.
+PUNCTUAL = 1e-12
 
 
 class Plan(NamedTuple):
@@ -42,6 +47,7 @@ class Plan(NamedTuple):
 
     points: int
     progress: bool
+    segments: int  # so many mergings are followed by one call
 
 
 class State(NamedTuple):
@@ -54,20 +60,46 @@ class State(NamedTuple):
     h: Float[Array, ""]  # the next step
     last: Float[Array, ""]  # the step that led here, zero after a merging,
     error: Float[Array, ""]  # and its error
-    path: Path
+    energy: Float[Array, ""]  # where the clusters last joined
     steps: Int[Array, ""]
     accepted: Int[Array, ""]
+    merged: Int[Array, ""]
     shown: Array
 
 
+def first_state(start: Clusters, numbers: dict[str, Array]) -> State:
+    """Where the loop begins, at `numbers["log_t0"]` and the arclength `numbers["s0"]`."""
+    zero, none = jnp.zeros((), start.x.dtype), jnp.zeros((), jnp.int32)
+    return State(
+        clusters=start,
+        motion=motion(start, numbers["beta"], numbers["normalised"]),
+        log_t=numbers["log_t0"],
+        s=numbers["s0"],
+        h=_first_step(numbers),
+        last=zero,
+        error=zero + 1,
+        energy=zero,
+        steps=none,
+        accepted=none,
+        merged=none,
+        shown=ProgressBar().init(),
+    )
+
+
+def _first_step(numbers: dict[str, Array]) -> Float[Array, ""]:
+    return jax.lax.stop_gradient(0.1 / jnp.sqrt(1 + numbers["beta"]))
+
+
 def integrate(
-    plan: Plan, x0: Float[Array, "n d"], w: Float[Array, " n"], numbers: dict[str, Array]
-) -> tuple[State, Int[Array, ""], dict[str, Array]]:
-    """The last state with the path to it, the outcome's code, and counts of steps. To be compiled."""
-    beta, reach, rtol, atol = (numbers[k] for k in ("beta", "merge_distance", "rtol", "atol"))
-    first_step = jax.lax.stop_gradient(0.1 / jnp.sqrt(1 + beta))
+    plan: Plan, begun: State, numbers: dict[str, Array]
+) -> tuple[State, Path, Int[Array, ""], dict[str, Array]]:
+    """The last state and the path to it, the outcome's code, and counts of steps. To be compiled.
+
+    The path ends where it has no room for another segment; then the last state begins the next one.
+    """
+    beta, reach, rtol, atol, until = (numbers[k] for k in ("beta", "merge_distance", "rtol", "atol", "until"))
     meter = ProgressBar()
-    n = w.size
+    n = begun.clusters.w.size
 
     def moving(clusters: Clusters) -> Motion:
         return motion(clusters, beta, numbers["normalised"])
@@ -75,19 +107,24 @@ def integrate(
     def touching(apart: Float[Array, "n n"]) -> Bool[Array, ""]:
         return jnp.min(apart) <= reach * (1 + LANDED)
 
-    def going(now: State) -> Bool[Array, ""]:
+    def going(carry: tuple[State, Path]) -> Bool[Array, ""]:
+        now, path = carry
         able = (now.clusters.left > 1) & (now.steps < numbers["max_steps"]) & (now.h >= SHORTEST)
+        able = able & ~path.full & (until - now.log_t > PUNCTUAL)
         return able & (~now.motion.resting | touching(distances(now.clusters)))
 
-    def body(now: State) -> State:
+    def body(carry: tuple[State, Path]) -> tuple[State, Path]:
+        now, path = carry
         apart = distances(now.clusters)
-        then = jax.lax.cond(touching(apart), merge, step, now, apart)
+        # The path is not handed to the branches: it is large, and would be copied.
+        then, news = jax.lax.cond(touching(apart), merge, step, now, apart)
+        path = record(path, then.clusters, then.log_t, then.s, then.energy, news)
         if plan.progress:
             fraction = (n - then.clusters.left).astype(beta.dtype) / max(n - 1, 1)
             then = then._replace(shown=meter.step(now.shown, fraction))
-        return then
+        return then, path
 
-    def merge(now: State, apart: Float[Array, "n n"]) -> State:
+    def merge(now: State, apart: Float[Array, "n n"]) -> tuple[State, News]:
         # The last bit of the way, where a step has led here.
         pair = jnp.argmin(apart)
         rate = closing(now.clusters, now.motion, apart).ravel()[pair]
@@ -97,25 +134,35 @@ def integrate(
         log_t, s = now.log_t + late, now.s + ds
         x = Sphere().nearest(now.clusters.x + ds * now.motion.u)
         joined = merged(now.clusters._replace(x=x), reach * (1 + 2 * LANDED))
-        # Tokens that lie together at the start are one from the start: no event.
-        path = mark(now.path, joined, log_t, s, energy(joined, beta), jnp.isfinite(log_t))
-        none = jnp.zeros_like(now.last)
-        there = moving(joined)
-        return now._replace(clusters=joined, motion=there, log_t=log_t, s=s, h=first_step, last=none, path=path)
+        event = now.accepted > 0  # tokens that lie together at the start are one from the start: no event
+        then = now._replace(
+            clusters=joined,
+            motion=moving(joined),
+            log_t=log_t,
+            s=s,
+            h=_first_step(numbers),
+            last=jnp.zeros_like(now.last),
+            energy=energy(joined, beta),
+            merged=now.merged + event.astype(now.merged.dtype),
+        )
+        return then, News(jnp.asarray(True), event, jnp.asarray(False))
 
-    def step(now: State, apart: Float[Array, "n n"]) -> State:
+    def step(now: State, apart: Float[Array, "n n"]) -> tuple[State, News]:
         rate = closing(now.clusters, now.motion, apart)
         touch = jnp.where(rate < 0, (apart - reach) / jnp.where(rate < 0, -rate, 1), jnp.inf)
         # The clock dt/ds has a pole where a pair meets: come near before the last step.
         touch = jnp.where(apart > NEAR * reach, HOLD, 1) * touch
-        h = jax.lax.stop_gradient(jnp.minimum(now.h, jnp.min(touch)))
+        # How much longer the clock has to run, in units of dt/ds.
+        ahead = jnp.exp(until - now.motion.log_rate) * -jnp.expm1(now.log_t - until)
+        h = jax.lax.stop_gradient(jnp.minimum(jnp.minimum(now.h, jnp.min(touch)), ahead))
         then, there, log_took, error = _attempt(moving, now, h, rtol, atol)
         # Negative where a pair has gone through each other.
         end = distances(then) * jnp.where(turned(now.clusters, then), -1, 1)
         pair = jnp.argmin(end)
         before, after = apart.ravel()[pair], end.ravel()[pair]
         over = after < reach * (1 - LANDED)
-        good = (error <= 1) & ~over
+        late = jnp.logaddexp(now.log_t, log_took) > until + PUNCTUAL / 2
+        good = (error <= 1) & ~over & ~late
         clusters = now.clusters._replace(x=jnp.where(good, Sphere().nearest(then.x), now.clusters.x))
         log_t = jnp.where(good, jnp.logaddexp(now.log_t, log_took), now.log_t)
         s = jnp.where(good, now.s + h, now.s)
@@ -129,7 +176,9 @@ def integrate(
         longer = jnp.where(good & (h < now.h), jnp.maximum(longer, now.h), longer)
         secant = h * (before - reach) / jnp.where(over, before - after, 1)
         longer = jnp.where((error <= 1) & over, jnp.clip(secant, 0.1 * h, h), longer)
-        return now._replace(
+        early = h * ahead * jnp.exp(now.motion.log_rate - log_took)
+        longer = jnp.where((error <= 1) & late, jnp.minimum(longer, jnp.clip(early, 0.1 * h, h)), longer)
+        then = now._replace(
             clusters=clusters,
             motion=jax.tree.map(lambda new, old: jnp.where(good, new, old), there, now.motion),
             log_t=log_t,
@@ -137,36 +186,21 @@ def integrate(
             h=jax.lax.stop_gradient(longer),
             last=jnp.where(good, h, now.last),
             error=jnp.where(good, jnp.maximum(error, 1e-10), now.error),
-            path=note(now.path, clusters, log_t, s, good & (after > reach * (1 + LANDED))),  # a merging has its own row
             steps=now.steps + 1,
             accepted=now.accepted + good.astype(now.accepted.dtype),
         )
+        noted = good & (after > reach * (1 + LANDED))  # a merging has its own row
+        return then, News(jnp.asarray(False), jnp.asarray(False), noted)
 
-    start = Clusters(x0, w, jnp.arange(n, dtype=jnp.int32))
-    zero, none = jnp.zeros((), x0.dtype), jnp.zeros((), jnp.int32)
-    begun = State(
-        clusters=start,
-        motion=moving(start),
-        log_t=zero - jnp.inf,
-        s=zero,
-        h=first_step,
-        last=zero,
-        error=zero + 1,
-        path=begin(start, plan.points),
-        steps=none,
-        accepted=none,
-        shown=meter.init(),
-    )
-    end = jax.lax.while_loop(going, body, begun)
-    if plan.progress:
-        meter.close(end.shown)
+    path = begin(begun.clusters, begun.log_t, begun.s, begun.energy, plan.points, plan.segments)
+    end, path = jax.lax.while_loop(going, body, (begun, path))
     counts = {
         "steps": end.steps,
         "accepted": end.accepted,
         "rejected": end.steps - end.accepted,
-        "evaluations": end.steps * (STAGES - 1) + end.path.segment + 1,
+        "evaluations": end.steps * (STAGES - 1) + end.merged + 1,
     }
-    return end, _outcome(end), counts
+    return end, path, _outcome(end), counts
 
 
 def _outcome(end: State) -> Int[Array, ""]:

@@ -1,119 +1,135 @@
 """What is kept of a path of merging clusters: a bounded number of rows between two mergings.
 
-Rows are steps of the solver, so they are as accurate as it is. There are `points` of them at most between two mergings:
-when they are full, every second one is dropped and from then on half as many are kept.
+Rows are steps of the solver, so they are as accurate as it is. There are `points` of them at most between two mergings
+(a segment): when they are full, every second one is dropped and from then on half as many are kept. Segments lie one
+after the other, so that a long path can be followed in portions whose size does not depend on how many rows there are.
 """
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ._merging import Clusters
 
 
+class News(NamedTuple):
+    """What one pass of the loop brought: clusters that joined, an event or before the first step; a step to note."""
+
+    joined: Bool[Array, ""]
+    event: Bool[Array, ""]
+    step: Bool[Array, ""]
+
+
 class Path(NamedTuple):
-    """Segment by segment: rows, how many are filled, who is with whom, and the energy at the beginning.
+    """Rows, and for every segment its first row, who is with whom in it, and the energy at its beginning.
 
     A row is one vector, the tokens and then log t and the arclength: one array is written to, and not three.
     """
 
-    rows: Float[Array, "k p r"]
-    filled: Int[Array, " k"]
+    rows: Float[Array, "c r"]
+    index: Int[Array, " k"]
     labels: Int[Array, "k n"]
     energy: Float[Array, " k"]
-    segment: Int[Array, ""]
-    met: Int[Array, ""]  # steps seen in this segment
+    segment: Int[Array, ""]  # the present one; as large as there is room for segments when the path is full
+    first: Int[Array, ""]  # its first row,
+    filled: Int[Array, ""]  # how many it has,
+    met: Int[Array, ""]  # of how many steps,
     stride: Int[Array, ""]  # of which one in so many is kept
 
+    @property
+    def full(self) -> Bool[Array, ""]:
+        return self.segment >= self.index.size
 
-def begin(start: Clusters, points: int) -> Path:
-    """A path that stands at its start, with room for `points` rows and one more in every segment."""
+
+def begin(start: Clusters, log_t: Array, s: Array, energy: Array, points: int, segments: int) -> Path:
+    """A path that stands at its start, with room for `points` rows and one more in each of so many segments."""
     n, d = start.x.shape
     dtype = start.x.dtype
     zero, one = jnp.zeros((), jnp.int32), jnp.ones((), jnp.int32)
-    path = Path(
-        rows=jnp.zeros((n, points + 1, n * d + 2), dtype),
-        filled=jnp.zeros(n, jnp.int32),
-        labels=jnp.zeros((n, n), jnp.int32),
-        energy=jnp.full(n, jnp.nan, dtype),
+    return Path(
+        rows=jnp.zeros((segments * (points + 1), n * d + 2), dtype).at[0].set(_row(start, log_t, s)),
+        index=jnp.zeros(segments, jnp.int32),
+        labels=jnp.zeros((segments, n), jnp.int32).at[0].set(start.labels),
+        energy=jnp.full(segments, jnp.nan, dtype).at[0].set(energy),
         segment=zero,
+        first=zero,
+        filled=one,
         met=zero,
         stride=one,
     )
-    never, nowhere = jnp.asarray(-jnp.inf, dtype), jnp.zeros((), dtype)
-    return mark(path, start, never, nowhere, nowhere, jnp.asarray(False))
 
 
-def mark(path: Path, joined: Clusters, log_t: Array, s: Array, energy: Array, event: Bool[Array, ""]) -> Path:
-    """A merging begins a segment; one at the start belongs to the first."""
-    k = path.segment + event.astype(jnp.int32)
+def record(path: Path, now: Clusters, log_t: Array, s: Array, energy: Array, news: News) -> Path:
+    """The path with a step, kept if it is its turn, or with a merging, which begins a segment.
+
+    Clusters that join before the first step belong to the segment there is.
+    """
+    capacity, segments = path.rows.shape[0], path.index.size
+    room = capacity // segments
+    k = path.segment + news.event.astype(jnp.int32)
+    first = path.first + jnp.where(news.event, path.filled, 0)
+    met = jnp.where(news.joined, 0, path.met + news.step.astype(jnp.int32))
+    keep = news.step & (met % path.stride == 0) & (room > 1)
+    filled = jnp.where(news.joined, 1, path.filled + keep.astype(jnp.int32))
+    # What has no place is dropped: it is out of bounds.
+    at = jnp.where(news.joined, first, jnp.where(keep, first + path.filled, capacity))
+    rows = path.rows.at[at].set(_row(now, log_t, s), mode="drop")
+    full = filled >= room
+    if room > 1:
+        own = jax.lax.dynamic_slice_in_dim(rows, first, room)
+        halved = jnp.minimum(2 * jnp.arange(room), room - 1)
+        thin = jnp.where(keep & full, own[halved], own)
+        rows = jax.lax.dynamic_update_slice_in_dim(rows, thin, first, axis=0)
+    slot = jnp.where(news.joined, k, segments)
     return Path(
-        rows=path.rows.at[k, 0].set(_row(joined, log_t, s)),
-        filled=path.filled.at[k].set(1),
-        labels=path.labels.at[k].set(joined.labels),
-        energy=path.energy.at[k].set(energy),
+        rows=rows,
+        index=path.index.at[slot].set(first, mode="drop"),
+        labels=path.labels.at[slot].set(now.labels, mode="drop"),
+        energy=path.energy.at[slot].set(energy, mode="drop"),
         segment=k,
-        met=jnp.zeros_like(path.met),
-        stride=jnp.ones_like(path.stride),
+        first=first,
+        filled=jnp.where(keep & full, (room + 1) // 2, filled),
+        met=met,
+        stride=jnp.where(news.joined, 1, jnp.where(keep & full, 2 * path.stride, path.stride)),
     )
 
 
-def note(path: Path, clusters: Clusters, log_t: Array, s: Array, good: Bool[Array, ""]) -> Path:
-    """A step, kept if it was accepted and it is its turn."""
-    room = path.rows.shape[1]
-    if room == 1:
-        return path
-    k = path.segment
-    met = path.met + good.astype(jnp.int32)
-    keep = good & (met % path.stride == 0)
-    at = jnp.where(keep, path.filled[k], room)  # out of bounds: dropped
-    rows = path.rows.at[k, at].set(_row(clusters, log_t, s), mode="drop")
-    filled = path.filled[k] + keep.astype(jnp.int32)
-    full = filled >= room
-    halved = jnp.minimum(2 * jnp.arange(room), room - 1)
-    rows = rows.at[k].set(jnp.where(full, rows[k][halved], rows[k]))
-    filled = jnp.where(full, (room + 1) // 2, filled)
-    stride = jnp.where(full, 2 * path.stride, path.stride)
-    return path._replace(rows=rows, filled=path.filled.at[k].set(filled), met=met, stride=stride)
-
-
-def flattened(
+def unrolled(
     path: Path, clusters: Clusters, log_t: Array, s: Array
-) -> tuple[dict[str, Array], dict[str, Array], Int[Array, ""]]:
-    """Rows of all segments one after the other up to the last state, the mergings, and the number of rows.
+) -> tuple[dict[str, Array], dict[str, Array], Int[Array, ""], Int[Array, ""]]:
+    """Rows up to the last state, the segments' beginnings, and how many there are of both.
 
-    After the rows there are, the last one is repeated.
+    After the rows there are, the last one is repeated. The state in which a path became full begins the next one and is
+    no row of this.
     """
-    n, room, _ = path.rows.shape
-    slots = jnp.arange(n, dtype=jnp.int32)
-    first = jnp.cumsum(path.filled, dtype=jnp.int32) - path.filled
-    # Where every row goes; the last state is one more row, unless it is the last row already.
-    place = first[:, None] + jnp.arange(room, dtype=jnp.int32)[None, :]
-    capacity = n * room + 1
-    place = jnp.where(place - first[:, None] < path.filled[:, None], place, capacity).ravel()
-    total = jnp.sum(path.filled, dtype=jnp.int32)
-    seen = path.rows[path.segment, path.filled[path.segment] - 1, -1] == s
-    place = jnp.concatenate([place, jnp.where(seen, capacity, total)[None]])
-    total = total + (~seen).astype(total.dtype)
-    source = jnp.zeros(capacity, jnp.int32).at[place].set(jnp.arange(capacity, dtype=jnp.int32), mode="drop")
-    source = source[jnp.minimum(jnp.arange(capacity, dtype=total.dtype), total - 1)]
-    everything = jnp.concatenate([path.rows.reshape(n * room, -1), _row(clusters, log_t, s)[None]])[source]
-    segment = jnp.concatenate([jnp.repeat(slots, room), path.segment[None]])[source]
-    happened = (slots <= path.segment)[1:]
-    rows = {
-        "xs": everything[:, :-2].reshape(capacity, n, -1),
+    capacity, segments = path.rows.shape[0], path.index.size
+    rows = path.first + jnp.where(path.full, 0, path.filled)
+    seen = path.full | (path.rows[rows - 1, -1] == s)  # the last state is one more row, unless it is one already
+    total = rows + (~seen).astype(rows.dtype)
+    place = jnp.arange(capacity + 1, dtype=rows.dtype)
+    place = jnp.where(place < rows, place, jnp.where(seen, rows - 1, capacity))
+    everything = jnp.concatenate([path.rows, _row(clusters, log_t, s)[None]])[place]
+    count = jnp.minimum(path.segment + 1, segments)
+    known = jnp.arange(segments, dtype=count.dtype) < count
+    begins = jnp.where(known, path.index, capacity + 1)
+    segment = jnp.searchsorted(begins, jnp.minimum(place, rows - 1), side="right") - 1
+    n = clusters.labels.size
+    slots = jnp.arange(n, dtype=path.labels.dtype)
+    found = {
+        "xs": everything[:, :-2].reshape(capacity + 1, n, -1),
         "log_ts": everything[:, -2],
         "arclength": everything[:, -1],
         "labels": path.labels[segment],
     }
     merges = {
-        "merge_log_t": jnp.where(happened, path.rows[1:, 0, -2], jnp.nan),
-        "merge_clusters": jnp.where(happened, jnp.sum(path.labels[1:] == slots[None, :], axis=1), 0),
-        "merge_energy": jnp.where(happened, path.energy[1:], jnp.nan),
-        "merge_index": jnp.where(happened, first[1:], -1),
+        "merge_log_t": jnp.where(known, path.rows[path.index, -2], jnp.nan),
+        "merge_clusters": jnp.where(known, jnp.sum(path.labels == slots[None, :], axis=1), 0),
+        "merge_energy": jnp.where(known, path.energy, jnp.nan),
+        "merge_index": jnp.where(known, path.index, -1),
     }
-    return rows, merges, total
+    return found, merges, total, count
 
 
 def _row(clusters: Clusters, log_t: Array, s: Array) -> Float[Array, " r"]:

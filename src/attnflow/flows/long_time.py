@@ -1,7 +1,7 @@
 r"""Times as long as $e^{\beta}$: the flow by arclength, with clusters that merge when they touch."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,15 +13,18 @@ from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
-from ._arclength import Plan, integrate
-from ._compiled import timed_call
+from ._arclength import Plan, State, first_state, integrate
+from ._compiled import Timed, timed_call
+from ._merging import Clusters
 from ._outcome import Outcome
-from ._path import flattened
+from ._path import unrolled
 from ._progress import progress_bar
 from ._provenance import provenance
 from .run import Info, Run
 
 TOLERANCES = (1e-10, 1e-13)
+# Bytes of rows that one call of the program has room for; what it kept is then taken out.
+PORTION_BYTES = 1 << 24
 
 
 def long_time(
@@ -89,48 +92,171 @@ def long_time(
             f"points = {points} and max_steps = {max_steps}; take whole numbers, points >= 0 and max_steps >= 1."
         )
     numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
-    plan = Plan(int(points), progress)
+    labels = jnp.arange(n, dtype=jnp.int32)
+    return _follow(model, x0, w, labels, numbers, points=int(points), throw=throw, progress=progress)
+
+
+def go_on(run: Run, **options: Any) -> Run:
+    """What `Run.restart` does for a run of `long_time` that did not reach one cluster: follow it from its last state."""
+    if options.pop("t1", None) is not None:
+        raise InputError("long_time follows the tokens until one cluster is left; leave out t1, or raise max_steps.")
+    if run.result is not Outcome.MAX_STEPS:
+        raise InputError(f"there is nothing to go on with: {_uncapitalised(run.result.value)}")
+    allowed = ("merge_distance", "points", "rtol", "atol", "max_steps", "throw", "progress")
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise InputError(f"long_time takes no {unknown[0]}; there are {', '.join(allowed)}.")
+    before = run.provenance["options"]
+    chosen = {"points": 64, "throw": True, "progress": False, **{k: before[k] for k in allowed if k in before}, **options}
+    numbers = _from_row(run, -1, **{k: chosen[k] for k in ("merge_distance", "rtol", "atol", "max_steps")})
+    rest = {k: chosen[k] for k in ("points", "throw", "progress")}
+    return _follow(run.model, run.xs[-1], run.weights, run.labels[-1], numbers, **rest)
+
+
+def at_log_time(run: Run, row: int, log_t: float) -> Array:
+    """The tokens at a time between the row and the next one, by the same steps from there."""
+    before = run.provenance["options"]
+    numbers = _from_row(run, row, **{k: before[k] for k in ("merge_distance", "rtol", "atol", "max_steps")})
+    numbers["until"] = log_t + numbers["offset"]
+    between = _follow(
+        run.model, run.xs[row], run.weights, run.labels[row], numbers, points=0, throw=False, progress=False
+    )
+    if not abs(float(between.log_ts[-1]) - log_t) < 1e-9:
+        raise SolveError(f"{between.result.value} (between two rows, at log t = {float(between.log_ts[-1]):g})")
+    return between.xs[-1]
+
+
+def _from_row(run: Run, row: int, *, max_steps: int, **options: Any) -> dict[str, Array]:
+    numbers = _numbers(_attention(run.model), **options)
+    numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
+    numbers["log_t0"] = run.log_ts[row] + numbers["offset"]
+    numbers["s0"] = run.info["arclength"][row]
+    return numbers
+
+
+def _uncapitalised(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _follow(
+    model: Any, x0: Array, w: Array | None, labels: Array, numbers: Any, *, points: int, throw: bool, progress: bool
+) -> Run:
+    """Follow clusters, portion by portion of their path, to the end; the rows are collected outside the program."""
+    n, d = x0.shape
+    known = is_concrete(x0, w, numbers)
+    bytes_each = (points + 1) * (n * d + 2) * x0.dtype.itemsize
+    # Inside a transformation there is one portion, with room for everything.
+    segments = min(n, max(1, PORTION_BYTES // bytes_each)) if known else n
+    plan = Plan(points, progress, segments)
     masses = jnp.full(n, 1 / n, x0.dtype) if w is None else w.astype(x0.dtype)
+    start = Clusters(x0, jnp.zeros_like(masses).at[labels].add(masses), labels)
     with progress_bar(progress):
-        timed = timed_call(_solve, plan, x0, masses, numbers, unroll=False)
-    rows, merges, total, code, counts = timed.value
-    if is_concrete(total):  # by NumPy: JAX would compile a slice for every length
-        rows = {name: jnp.asarray(np.asarray(a)[: int(total)]) for name, a in rows.items()}
-    log_ts, labels = rows["log_ts"], rows["labels"]
-    known = is_concrete(rows, merges, masses)
+        if segments == n:
+            timed = [timed_call(_whole, plan, start, numbers, unroll=False)]
+            parts = [_cut(timed[0].value) if known else timed[0].value]
+        else:
+            timed, parts = _portions(plan, start, numbers)
+    code, counts = parts[-1].code, parts[-1].counts
+    rows, merges = _joined(parts, n) if known else _padded(parts[0])
     run = Run(
         ts=rows["ts"],
         xs=rows["xs"],
         weights=w,
         code=code,
-        stats={**counts, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds},
+        stats={
+            **counts,
+            "compile_seconds": sum(t.compile_seconds for t in timed),
+            "run_seconds": sum(t.run_seconds for t in timed),
+        },
         model=model,
         clock=model.clock,
         provenance=provenance(
             solver="long_time",
             points=points,
-            max_steps=max_steps,
+            max_steps=_plain(numbers["max_steps"]),
+            throw=throw,
+            progress=progress,
             dtype=str(x0.dtype),
             **{k: _plain(numbers[k]) for k in ("merge_distance", "rtol", "atol")},
         ),
-        log_ts=log_ts,
-        labels=labels,
-        events=_events(merges, np.asarray(labels), np.asarray(masses)) if known else (),
+        log_ts=rows["log_ts"],
+        labels=rows["labels"],
+        events=_events(merges, np.asarray(rows["labels"]), np.asarray(masses)) if known else (),
         info=Info({"arclength": (("time",), rows["arclength"]), **{k: (("merge",), a) for k, a in merges.items()}}),
     )
-    if throw and is_concrete(code) and run.result is not Outcome.SUCCESSFUL:
-        left = np.unique(np.asarray(labels)[-1]).size
+    if throw and known and run.result is not Outcome.SUCCESSFUL:
+        left = np.unique(np.asarray(rows["labels"])[-1]).size
         raise SolveError(f"{run.result.value} ({left} clusters left after {int(counts['steps'])} steps)")
     return run
 
 
-def _solve(plan: Plan, x0: Array, w: Array, numbers: dict[str, Array]) -> Any:
-    end, code, counts = integrate(plan, x0, w, numbers)
-    rows, merges, total = flattened(end.path, end.clusters, end.log_t, end.s)
+class _Part(NamedTuple):
+    """What a compiled call gives: where it ended, rows and mergings with their numbers, and how it stands."""
+
+    end: State
+    full: Array  # the path goes on in another part
+    rows: dict[str, Array]
+    merges: dict[str, Array]
+    total: Array
+    count: Array
+    code: Array
+    counts: dict[str, Array]
+
+
+def _whole(plan: Plan, start: Clusters, numbers: dict[str, Array]) -> _Part:
+    return _part(plan, first_state(start, numbers), numbers)
+
+
+def _part(plan: Plan, begun: State, numbers: dict[str, Array]) -> _Part:
+    end, path, code, counts = integrate(plan, begun, numbers)
+    rows, merges, total, count = unrolled(path, end.clusters, end.log_t, end.s)
     rows["log_ts"] -= numbers["offset"]
     rows["ts"] = jnp.exp(rows["log_ts"])
     merges["merge_log_t"] -= numbers["offset"]
-    return rows, merges, total, code, counts
+    return _Part(end, path.full, rows, merges, total, count, code, counts)
+
+
+def _portions(plan: Plan, start: Clusters, numbers: dict[str, Array]) -> tuple[list[Timed], list[_Part]]:
+    """Calls of one compiled program, each for some mergings, until the path ends."""
+    timed = [timed_call(first_state, start, numbers, unroll=False)]
+    parts, state = [], timed[0].value
+    while not parts or parts[-1].full:
+        timed.append(timed_call(_part, plan, state, numbers, unroll=False))
+        parts.append(_cut(timed[-1].value))
+        state = parts[-1].end
+        timed[-1] = timed[-1]._replace(value=None)
+    return timed, parts
+
+
+def _cut(part: _Part) -> _Part:
+    """The rows and mergings that there are, by NumPy: JAX would compile a slice for every length."""
+    rows = {name: np.asarray(a)[: int(part.total)].copy() for name, a in part.rows.items()}
+    merges = {name: np.asarray(a)[: int(part.count)] for name, a in part.merges.items()}
+    return part._replace(rows=rows, merges=merges)
+
+
+def _joined(parts: list[_Part], n: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """All rows, and one entry for each merging, up to `n - 1` of them."""
+    before = np.cumsum([0, *(int(part.total) for part in parts[:-1])])
+    # The first segment of all begins with the start, which is no merging.
+    merges = {name: np.concatenate([part.merges[name] for part in parts])[1:] for name in parts[0].merges}
+    merges["merge_index"] = np.concatenate(
+        [part.merges["merge_index"] + k for part, k in zip(parts, before, strict=True)]
+    )[1:].astype(np.int32)
+    rows = {name: jnp.asarray(np.concatenate([part.rows.pop(name) for part in parts])) for name in (*parts[0].rows,)}
+    return rows, {name: jnp.asarray(_filled(a, n - 1, _NOTHING[name])) for name, a in merges.items()}
+
+
+_NOTHING = {"merge_log_t": np.nan, "merge_clusters": 0, "merge_energy": np.nan, "merge_index": -1}
+
+
+def _filled(values: np.ndarray, size: int, nothing: float | int) -> np.ndarray:
+    return np.concatenate([values, np.full(size - values.size, nothing, values.dtype)])
+
+
+def _padded(part: _Part) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The same inside a transformation, where all arrays have full length."""
+    return part.rows, {name: a[1:] for name, a in part.merges.items()}
 
 
 def _attention(model: Any) -> Softmax | Unnormalized:
@@ -180,11 +306,12 @@ def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[
     if not softmax and attention.gradient:
         offset = offset + jnp.log(jnp.maximum(beta, jnp.finfo(beta.dtype).tiny))
     values = {"beta": beta, "offset": offset, "merge_distance": merge_distance, "rtol": rtol, "atol": atol}
+    values |= {"log_t0": -jnp.inf, "s0": 0.0, "until": jnp.inf}  # the whole path, from its beginning
     return {"normalised": jnp.asarray(softmax), **{k: jnp.asarray(v, jnp.float64) for k, v in values.items()}}
 
 
-def _plain(number: Array) -> float | None:
-    return float(number) if is_concrete(number) else None
+def _plain(number: Array) -> float | int | None:
+    return number.item() if is_concrete(number) else None
 
 
 def _events(merges: dict[str, Array], labels: np.ndarray, w: np.ndarray) -> tuple[dict[str, Any], ...]:
