@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..flows import Run
 from ..models.frames import writable
-from ..spaces import Numbers, check_weights, is_concrete
+from ..spaces import Numbers, check_weights, is_concrete, warn_if_narrowed
 
 Tokens = Run | Numbers
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
@@ -71,6 +71,7 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
             return Clouds(tokens.xs, tokens.weights, tokens.ts, tokens, growth)
         at = saved_time(at, tokens.xs.shape[0])
         return Clouds(tokens.xs[at], tokens.weights, tokens.ts[at], tokens, None if growth is None else growth[at])
+    warn_if_narrowed("tokens", tokens)
     try:
         xs = jnp.asarray(tokens)
     except (TypeError, ValueError):

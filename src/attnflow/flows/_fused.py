@@ -22,7 +22,7 @@ from ..models.schedules import depends_on_time
 from ..pairsums import AbstractPairs, Full
 from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
-from ..spaces import Euclidean, Sphere
+from ..spaces import Euclidean, Sphere, power_in_range
 from ._steps import State
 
 TOKENS = 64  # at most; the pairs of a realisation are registers
@@ -179,6 +179,8 @@ class _Space(NamedTuple):
     def nearest(self, x: Any) -> Any:
         if not self.sphere:
             return x
+        power = power_in_range(self.inner(x, x))  # tokens may be too long to be squared
+        x = jax.tree.map(lambda a: a * power, x)
         r = jax.lax.rsqrt(self.inner(x, x))
         return jax.tree.map(lambda a: a * r, x)
 

@@ -9,6 +9,7 @@
 // and sums of a tile stay in the first-level cache. Both products are of one kind, rows of vectors times numbers, and run
 // at the rate of the arithmetic units. Nothing is summed across lanes. Tokens are the last axis of all arrays.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -352,10 +353,23 @@ template <class T> struct Flow {
     }
   }
 
+  // The square of a token that is too long or too short to be squared, after a power of two has been taken out of it.
+  T square_in_range(T* y) const {
+    T largest = T(0), sum = T(0);
+    for (long c = 0; c < d; c++) largest = std::max(largest, std::abs(y[c * n]));
+    if (!(largest > T(0)) || !std::isfinite(largest)) return std::numeric_limits<T>::quiet_NaN();
+    for (long c = 0; c < d; c++) y[c * n] = std::scalbn(y[c * n], -std::ilogb(largest));
+    for (long c = 0; c < d; c++) sum += y[c * n] * y[c * n];
+    return sum;
+  }
+
   void nearest(T* y) const {
     if (!sphere) return;
     inner(y, y);
-    for (long i = 0; i < n; i++) mass[i] = T(1) / std::sqrt(mass[i] > T(0) ? mass[i] : T(1));
+    constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    for (long i = 0; i < n; i++)
+      if (!(mass[i] >= least && mass[i] <= std::numeric_limits<T>::max())) mass[i] = square_in_range(y + i);
+    for (long i = 0; i < n; i++) mass[i] = T(1) / std::sqrt(mass[i] != T(0) ? mass[i] : T(1));
     for (long c = 0; c < d; c++)
       for (long i = 0; i < n; i++) y[c * n + i] *= mass[i];
   }

@@ -25,8 +25,25 @@ def is_concrete(*arrays: object) -> bool:
     return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
+_warned: list[bool] = []  # that numbers lost their digits is said once in a process
+
+
+def warn_if_narrowed(what: str, numbers: object) -> None:
+    """Warn, once in a process, of float64 numbers of NumPy that JAX will take as float32."""
+    given = isinstance(numbers, np.ndarray | np.generic) and numbers.dtype == np.float64
+    if given and jnp.result_type(float) != jnp.float64 and not _warned:
+        _warned.append(True)
+        warnings.warn(
+            f"the {what} are float64 and are taken as float32; call attnflow.precision('float64') before arrays are "
+            "made, or give float32.",
+            AttnflowWarning,
+            stacklevel=4,
+        )
+
+
 def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
     """Tokens as a floating `(n, d)` array on the space, or one sentence saying what is wrong with them."""
+    warn_if_narrowed("tokens", x)
     try:
         x = jnp.asarray(x)
     except (TypeError, ValueError):

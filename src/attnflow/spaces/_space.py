@@ -7,7 +7,8 @@ A space is a few pure functions on arrays whose last axis is the coordinate:
 - `retract(x, v)`: where a step `v` from `x` lands, `nearest(x + v)`;
 - `distance(x, y)`: along the space;
 - `sample(n=, d=, key=)`: `n` tokens from its reference law;
-- `check(x)`: refuse, in one sentence, coordinates that are no points of it.
+- `check(x)`: refuse, in one sentence, coordinates that are no points of it;
+- `holds(x)`: whether what `nearest` gave are points of it: finite, and on the sphere not the origin.
 
 Models never touch coordinates: the field of a model is `project(x, force)`, and solvers that step with the force
 itself (the authors' Euler scheme, discrete layers) use `retract`.
@@ -17,8 +18,9 @@ import abc
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
 class AbstractSpace(eqx.Module):
@@ -41,6 +43,10 @@ class AbstractSpace(eqx.Module):
     @abc.abstractmethod
     def check(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]: ...
 
+    def holds(self, x: Float[Array, "*batch d"]) -> Bool[Array, "*batch"]:
+        """Whether each of these, as `nearest` gave them, is a point of the space."""
+        return jnp.isfinite(x).all(axis=-1)
+
     def retract(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         """Where the step `v` from `x` lands."""
         return self.nearest(x + v)
@@ -60,7 +66,22 @@ def inner(x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Arr
     return jnp.sum(a, axis=-1, keepdims=True)
 
 
+def power_in_range(square: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    """A power of two, one nearly everywhere, by which to multiply a vector so that its `square` does not overflow."""
+    kind = jnp.finfo(square.dtype)
+    down, up = (2.0**-600, 2.0**600) if kind.bits == 64 else (2.0**-75, 2.0**100)
+    too_short = square < kind.tiny / kind.eps
+    return jnp.where(square < kind.max, jnp.where(too_short, up, 1.0), down).astype(square.dtype)
+
+
+def in_range(x: Float[Array, "*batch d"]) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch 1"]]:
+    """Rows times a power of two, so that they can be squared; and that power."""
+    power = power_in_range(jax.lax.stop_gradient(inner(x, x)))
+    return x * power, power
+
+
 def safe_norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
-    """`|x|` with the gradient zero at the origin, where it has none."""
+    """`|x|` with the gradient zero at the origin, where it has none; no square over- or underflows."""
+    x, power = in_range(x)
     square = jnp.sum(x * x, axis=-1)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+    return jnp.where(square == 0, 0, jnp.sqrt(jnp.where(square == 0, 1, square)) / power[..., 0])

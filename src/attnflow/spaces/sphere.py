@@ -6,11 +6,11 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..registry import Entry
-from ._space import AbstractSpace, inner, safe_norm
+from ._space import AbstractSpace, in_range, inner, safe_norm
 
 
 class Sphere(AbstractSpace):
@@ -22,9 +22,13 @@ class Sphere(AbstractSpace):
         return v - inner(x, v) * x
 
     def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
-        # The origin has no nearest point; it is kept, with a finite gradient.
-        square = inner(y, y)
-        return y * jax.lax.rsqrt(jnp.where(square > 0, square, 1))
+        # The origin has no nearest point; it is kept, with a finite gradient. Any other vector has one, however long.
+        z, _ = in_range(y)
+        square = inner(z, z)
+        return jnp.where(square == 0, y, z * jax.lax.rsqrt(jnp.where(square == 0, 1, square)))
+
+    def holds(self, x: Float[Array, "*batch d"]) -> Bool[Array, "*batch"]:
+        return inner(x, x)[..., 0] > 0.5  # false for not-a-number, too
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
         # The angle as 2 atan2(|x-y|, |x+y|): accurate for close and for antipodal points, where arccos is not.
