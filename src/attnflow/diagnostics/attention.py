@@ -143,7 +143,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
 def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
     if head is not None:
         raise InputError(f"head = {head}: hardmax layers have one head; leave it out.")
-    known = {name: array for name, (_, array) in run.single().info.items()}
+    known = run.single().info
     if "leader_layer" not in known:
         raise InputError("this run does not say who leads; run the layers by simulate(..., solver='layers').")
     names = ("leader_layer", "absorbed_by", "absorbed_layer")

@@ -24,7 +24,7 @@ def inner_products(
     frames = read(run)
     chosen = [index(i, frames) for i in ([at] if isinstance(at, int) else at)]
     rows = np.array(chosen)
-    info = {name: (dims, a[rows]) for name, (dims, a) in run.info.items() if dims[:1] == ("time",)}
+    info = {name: (dims, run.info[name][rows]) for name, dims in run.info_dims.items() if dims[:1] == ("time",)}
     some = dataclasses.replace(run, ts=run.ts[rows], xs=run.xs[rows], labels=None, log_ts=None, info=info)
     found = measure(some, bins=bins, normalized=normalized)
     edges, density = np.asarray(found.edges), np.asarray(found.density)
