@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,8 @@ from scipy.stats import norm, wasserstein_distance
 import attnflow as af
 from attnflow.errors import InputError, SolveError
 from attnflow.measures import (
+    conditional_wasserstein,
+    gaussian_w2,
     sinkhorn_divergence,
     sliced,
     synchronous,
@@ -281,6 +284,197 @@ def test_a_divergence_that_did_not_converge_is_no_number(clouds):
     assert np.isnan(found.value) and not found.converged and "larger reg" in found.message
 
 
+# At every scale ------------------------------------------------------------------------------------------------------
+
+
+def quantiles(x, y, p, a, b):
+    """The distance on the line, by walking along both laws with fractions; powers relative to the longest way."""
+    order_x, order_y = np.argsort(x), np.argsort(y)
+    left, right = [Fraction(a[i]) for i in order_x], [Fraction(b[j]) for j in order_y]
+    i = j = 0
+    moved, ways = [], []
+    while i < len(x) and j < len(y):
+        mass = min(left[i], right[j])
+        if mass > 0:
+            moved.append(float(mass))
+            ways.append(abs(x[order_x[i]] - y[order_y[j]]))
+        left[i], right[j] = left[i] - mass, right[j] - mass
+        i, j = i + (left[i] == 0), j + (right[j] == 0)
+    ways = np.array(ways)
+    return ways.max() * (np.array(moved) @ (ways / ways.max()) ** p) ** (1 / p)
+
+
+def on_a_line(x):
+    """In R^3, along (2, -1, 2)/3: lengths do not change, nor do they round on a grid of multiples of 3."""
+    return x[:, None] * np.array([2.0, -1.0, 2.0]) / 3
+
+
+def two_clusters(rng, n, radius):
+    """Whole numbers times 3 radius/64, half of them one apart: distances within a cluster do not round."""
+    return 3 * radius / 64 * rng.integers(-64, 64, n) + np.where(np.arange(n) < n // 2, 0, 3.0)
+
+
+def halves(rng, n):
+    """Masses in whole 1/4096, half of the mass on the first half of the points."""
+    parts = [rng.multinomial(2048 - n // 2, np.full(n // 2, 2 / n)) + 1 for _ in range(2)]
+    return np.concatenate(parts) / 4096
+
+
+@pytest.mark.parametrize("method", ["linprog", pytest.param("simplex", marks=POT)])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 50, 1000])
+def test_tight_clusters_and_scaled_clouds(method, p):
+    """Unequal masses, and equal ones of unequal sizes; radii of clusters 2^-23 and 2^-30, sizes up to 1e200."""
+    rng = np.random.default_rng(int(10 * p))
+    n, m = 8, 12
+    for radius in (1.0, 2.0**-23, 2.0**-30):
+        x, y = two_clusters(rng, n, radius), two_clusters(rng, m, radius)
+        masses_of = {
+            "unequal": (halves(rng, n), halves(rng, m)),
+            "equal": ([Fraction(1, n)] * n, [Fraction(1, m)] * m),
+        }
+        for kind, (a, b) in masses_of.items():
+            given = (None, None) if kind == "equal" else (a, b)
+            expected = quantiles(x, y, p, a, b)
+            for scale in (1.0, 2.0**-23, 2.0**660, 2.0**-660):
+                found = wasserstein(on_a_line(scale * x), on_a_line(scale * y), p, *given, method=method)
+                assert found / scale == pytest.approx(expected, rel=1e-12)
+            both = np.stack([on_a_line(x)] * 2, axis=1), np.stack([on_a_line(y)] * 2, axis=1)
+            if kind == "equal":
+                assert conditional_wasserstein(*both, p) == pytest.approx(expected, rel=1e-12)
+            assert wasserstein_1d(x, y, p, *given) == pytest.approx(expected, rel=1e-12)
+            assert wasserstein_circle(x / 8, y / 8, p, *given) * 8 == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-150, 1e150, 1e160, 1e-162])
+@pytest.mark.parametrize("p", [1, 2, 1000])
+def test_the_distance_of_scaled_clouds_is_the_scaled_distance(scale, p):
+    rng = np.random.default_rng(11)
+    x, y, z, e = rng.normal(size=(7, 3)), rng.normal(size=(5, 3)), rng.normal(size=(7, 3)), rng.normal(size=3)
+    a, b, key = masses(rng, 7), masses(rng, 5), jax.random.key(0)
+    L, M = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+    distances = {
+        "clouds": lambda s: wasserstein(s * x, s * y, p, a, b),
+        "assignment": lambda s: wasserstein(s * x, s * z, p),
+        "line": lambda s: wasserstein_1d(s * x[:, 0], s * y[:, 0], p, a, b),
+        "synchronous": lambda s: synchronous(s * x, s * z, a, p),
+        "sliced": lambda s: sliced(s * x, s * y, p, a, b, key=key, projections=9),
+        "two Diracs": lambda s: two_diracs(s * x, s * e, (0.3, 0.7), p, a),
+        "sequences": lambda s: conditional_wasserstein(s * x, s * z, p, a),
+        "laws of sequences": lambda s: conditional_wasserstein(s * np.stack([x, z, x + 1]), s * np.stack([z, x]), p),
+        "Gaussians": lambda s: gaussian_w2(s * e, s * x[0], L_x=s * L, L_y=s * M),
+    }
+    for name, distance in distances.items():
+        assert distance(scale) / scale == pytest.approx(distance(1.0), rel=1e-12), name
+
+
+@pytest.mark.parametrize("p", [1, 2, 1000])
+def test_a_law_and_its_copies_are_one_law(p):
+    """Split tokens, another order: the rounding of masses, whose p-th root is no small number, is not moved."""
+    rng = np.random.default_rng(12)
+    x, w = rng.normal(size=(9, 2)), masses(rng, 9)
+    order = rng.permutation(12)
+    y, v = np.concatenate([x, x[:3]])[order], np.concatenate([0.7 * w[:3], w[3:], 0.3 * w[:3]])[order]
+    assert wasserstein(x, y, p, w, v) == wasserstein(y, x, p, v, w) == 0
+    assert wasserstein(x, y, p, w, v, method="linprog") == 0
+    assert wasserstein_1d(x[:, 0], y[:, 0], p, w, v) == 0
+    assert wasserstein_circle(x[:, 0], y[:, 0], p, w, v) < 1e-15
+    z = rng.normal(size=(4, 2))
+    assert wasserstein(y, z, p, v) == pytest.approx(wasserstein(x, z, p, w), rel=1e-12)
+
+
+def test_large_orders_by_all_permutations():
+    rng = np.random.default_rng(13)
+    x, y = rng.normal(size=(6, 2)), rng.normal(size=(3, 2))
+    lengths = np.linalg.norm(x[:, None] - np.repeat(y, 2, axis=0), axis=-1)
+    ways = np.array([lengths[range(6), s] for s in itertools.permutations(range(6))])
+    for p in (4, 30, 1000):
+        longest = ways.max(axis=1)
+        best = np.min(longest * np.mean((ways / longest[:, None]) ** p, axis=1) ** (1 / p))
+        for method in ("auto", "linprog"):
+            assert wasserstein(x, y, p, method=method) == pytest.approx(best, rel=1e-12)
+    e = np.array([1.0, 0.0])
+    lengths = np.linalg.norm(x[:, None] - np.array([e, e, -e, -e, -e, -e]), axis=-1)
+    ways = np.array([lengths[range(6), s] for s in itertools.permutations(range(6))])
+    longest = ways.max(axis=1)
+    best = np.min(longest * np.mean((ways / longest[:, None]) ** 1000, axis=1) ** (1 / 1000))
+    assert two_diracs(x, e, (1 / 3, 2 / 3), 1000) == pytest.approx(best, rel=1e-12)
+
+
+def test_a_small_mass_that_is_moved_counts():
+    """Masses 1e-12 and 1e-18 that go far: neither below the tolerance of a solver nor taken for rounding."""
+    x, y = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.0]])
+    for mass in (1e-12, 1e-18):
+        for method in ("auto", "linprog"):
+            found = wasserstein(x, y, 2, [1 - mass, mass], [0.5, 0.5], method=method)
+            assert found == pytest.approx(np.sqrt(mass), rel=1e-3)
+
+
+def test_a_plan_that_is_not_certain_is_not_given_out(monkeypatch):
+    """A solver that stops early, and one that loses mass."""
+    rng = np.random.default_rng(14)
+    x, y, a = rng.normal(size=(4, 2)), rng.normal(size=(3, 2)), masses(rng, 4)
+
+    def bad(costs, a, b):
+        i, j = np.indices(costs.shape).reshape(2, -1)
+        return transport_module.Plan(i, j, np.outer(a, b).ravel(), np.zeros(len(a)), np.zeros(len(b)))
+
+    monkeypatch.setattr(transport_module, "_linprog", bad)
+    with pytest.raises(SolveError, match="may be longer than the best one"):
+        wasserstein(x, y, 2, a, method="linprog")
+    monkeypatch.setattr(transport_module, "_linprog", lambda *given: bad(*given)._replace(mass=np.full(12, 0.08)))
+    with pytest.raises(SolveError, match="lost"):
+        wasserstein(x, y, 2, a, method="linprog")
+
+
+NO_CLOUDS = {
+    "nothing": np.zeros((0, 3)),
+    "no coordinates": np.zeros((4, 0)),
+    "a number": 1.0,
+    "text": [["1", "2", "3"]],
+    "bool": np.ones((4, 3), bool),
+    "NaN": np.full((4, 3), np.nan),
+    "inf": np.full((4, 3), np.inf),
+    "ragged": [[1.0], [1.0, 2.0]],
+    "dates": np.zeros((4, 3), "M8[s]"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_CLOUDS)
+def test_what_is_no_cloud_is_refused(kind):
+    bad, good, key = NO_CLOUDS[kind], np.ones((4, 3)), jax.random.key(0)
+    calls = [
+        lambda: wasserstein(bad, good),
+        lambda: wasserstein(good, bad),
+        lambda: conditional_wasserstein(bad, good),
+        lambda: synchronous(good, bad),
+        lambda: sliced(bad, good, key=key),
+        lambda: sinkhorn_divergence(bad, good, 1.0),
+        lambda: sinkhorn_divergence(good, bad, 1.0),
+        lambda: two_diracs(bad, good[0], (0.5, 0.5)),
+        lambda: two_diracs(good, bad, (0.5, 0.5)),
+        lambda: gaussian_w2(good[0], good[0], bad, np.eye(3)),
+        lambda: wasserstein(good, good, 2, bad),
+        lambda: sinkhorn_divergence(good, good, 1.0, bad),
+    ]
+    for call in calls:
+        with pytest.raises(InputError) as error:
+            call()
+        assert str(error.value).endswith(".") and "\n" not in str(error.value)
+
+
+def test_the_divergence_in_single_precision(clouds):
+    x, y, a, b = (jnp.asarray(v, jnp.float32) for v in clouds)
+    with jax.enable_x64(False):
+        found = sinkhorn_divergence(x, y, 0.5, a, b)
+        assert found.value.dtype == jnp.float32
+        with pytest.raises(InputError, match="reg = 1e-60 must be a positive number of float32"):
+            sinkhorn_divergence(x, y, 1e-60)
+        with pytest.raises(InputError, match="beyond the range of float32"):
+            sinkhorn_divergence(np.full((2, 2), 1e60), y, 1.0)
+    exact = sinkhorn_divergence(*clouds[:2], 0.5, *clouds[2:])
+    assert float(found.value) == pytest.approx(float(exact.value), rel=1e-4)
+
+
 # What is refused -----------------------------------------------------------------------------------------------------
 
 
@@ -300,9 +494,18 @@ def test_a_divergence_that_did_not_converge_is_no_number(clouds):
         (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 2)), method="magic"), "'magic' is unknown"),
         (lambda: wasserstein(np.ones((4, 2)), np.ones((3, 2)), method="assignment"), "as many points"),
         (lambda: wasserstein(np.ones((2001, 2)), np.ones((2001, 2))), "32 MB.*limit=2001"),
-        (lambda: sliced(np.ones((4, 2)), np.ones((4, 2)), key=jax.random.key(0), projections=0), "at least one"),
+        (lambda: sliced(np.ones((4, 2)), np.ones((4, 2)), key=jax.random.key(0), projections=0), "at least 1"),
         (lambda: synchronous(np.ones((4, 2)), np.ones((3, 2))), "4 points and y 3"),
         (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), -1.0), "reg = -1.0"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), np.ones(2)), "give one number"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), 1.0, tol=-1.0), "tol = -1.0"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), 1.0, max_iterations=0), "max_iterations = 0"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 3)), 1.0), "one space"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 2)), True), "p = True"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 2)), np.inf), "finite number"),
+        (lambda: wasserstein(np.ones((4, 2)), np.ones((4, 2)), limit=0), "limit = 0"),
+        (lambda: wasserstein_1d(np.ones((2, 3)), np.ones((4, 3))), "leading axes"),
+        (lambda: synchronous(np.ones((2, 3, 1)), np.ones((4, 3, 1))), "leading axes"),
     ],
 )
 def test_bad_clouds_are_refused(call, told):

@@ -10,17 +10,25 @@ from .errors import InputError
 from .spaces import is_concrete
 
 
+def shown(value: Any) -> str:
+    """A value as part of a sentence: on one line, and not too much of it."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
 def finite_array(name: str, values: Any) -> np.ndarray:
     """Finite numbers, in NumPy; anything else is refused in a sentence."""
     if not is_concrete(values):
         raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
     try:
         given = np.asarray(values)
-        if given.dtype.kind in "SU":  # NumPy would read the text "1" as a number
+        if given.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
             raise TypeError
         found = np.asarray(np.real(given), float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
+        raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
+    except OverflowError:
+        raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
     if given.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; give real ones.")
     if not np.isfinite(found).all():

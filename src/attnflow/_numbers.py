@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from ._linear_algebra import finite_array
+from ._linear_algebra import finite_array, shown
 from .errors import InputError
 
 
@@ -14,7 +14,7 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
     except TypeError:
         count = None
     if count is None or isinstance(value, bool):
-        raise InputError(f"{name} = {value!r} is not a whole number.")
+        raise InputError(f"{name} = {shown(value)} is not a whole number.")
     if count < least:
         raise InputError(f"{name} = {count} is too small; take at least {least}.")
     if most is not None and count > most:

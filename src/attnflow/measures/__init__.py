@@ -16,7 +16,8 @@ sphere too. The one exception is `wasserstein_circle`, which measures along the 
 | `sinkhorn_divergence` | another distance; differentiable | many sums over pairs |
 
 A measure is `(x, w)`: points as rows and masses that sum to one, `None` for equal ones. Everything but the Sinkhorn
-divergence is computed by NumPy and SciPy in float64, outside `jit`.
+divergence is computed by NumPy and SciPy in float64, outside `jit`, and at every scale: a distance of scaled clouds is
+the scaled distance, and orders $p$ of a thousand neither overflow nor underflow.
 """
 
 from .circle import wasserstein_circle as wasserstein_circle

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._linear_algebra import finite_array
+from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers, check_weights
+
+ROUNDING = 16 * float(np.finfo(float).eps)  # of the whole mass: sums of masses are known to this
 
 Real = np.ndarray | np.floating | float  # a number, or one for every leading axis
 
@@ -33,13 +36,19 @@ def masses(w: Numbers | None, n: int) -> np.ndarray:
     """The masses of `n` points, summing to one to the last digit."""
     if w is None:
         return np.full(n, 1 / n)
+    found = finite_array("the weights", w)
     check_weights(w, n)
-    found = np.asarray(w, float)
     return found / found.sum()
+
+
+def moves(mass: np.ndarray, least: Real) -> np.ndarray:
+    """Whether a mass that a plan moves is one: below rounding it is, if it is half of the smaller point at least."""
+    return (mass > ROUNDING) | (2 * mass >= least)
 
 
 def exponent(p: Any) -> float:
     """The order of a Wasserstein distance."""
-    if not isinstance(p, numbers.Real) or not 1 <= float(p) < math.inf:
-        raise InputError(f"p = {p} is no order of a Wasserstein distance; take a finite number, at least 1.")
-    return float(p)
+    found = number("p", p) if not isinstance(p, numbers.Real) or isinstance(p, bool) else float(p)
+    if not 1 <= found < math.inf:
+        raise InputError(f"p = {found:g} is no order of a Wasserstein distance; take a finite number, at least 1.")
+    return found

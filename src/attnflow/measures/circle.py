@@ -20,8 +20,8 @@ import numpy as np
 from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
-from ._checked import Real, exponent, masses
-from .line import monotone_cost, ordered
+from ._checked import Real, exponent, masses, moves
+from .line import Ordered, batch, monotone_mean, ordered
 
 TURN = 2 * np.pi
 GOLDEN = (np.sqrt(5) - 1) / 2
@@ -44,25 +44,27 @@ def wasserstein_circle(
     """
     p = exponent(p)
     first, second = _angles("x", x), _angles("y", y)
+    shape = batch(first, second)
     wx, wy = masses(wx, first.shape[-1]), masses(wy, second.shape[-1])
     if p == 1:
         return _by_median(first, wx, second, wy)
-    first, a = ordered(first, wx)
-    second, b = ordered(second, wy)
+    one, (theta, mass, level) = ordered(first, wx), ordered(second, wy)
     # Three turns of the second law: u - alpha is in [-1, 2].
-    turns = np.concatenate([second - TURN, second, second + TURN], axis=-1)
-    levels = np.concatenate([b - 1, b, b + 1], axis=-1)
+    turns, thrice, levels = (
+        np.concatenate(v, axis=-1)
+        for v in ((theta - TURN, theta, theta + TURN), (mass, mass, mass), (level - 1, level, level + 1))
+    )
 
-    def cost(alpha: Real) -> Real:
-        return monotone_cost(first, a, turns, np.clip(levels + np.asarray(alpha)[..., None], 0, 1), p)
+    def length(alpha: Real) -> Real:
+        shifted = np.clip(levels + np.asarray(alpha)[..., None], 0, 1)
+        return monotone_mean(one, Ordered(turns, thrice, shifted), p)
 
-    batch = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
-    return _least(cost, batch) ** (1 / p)
+    return _least(length, shape)
 
 
-def _least(cost: Callable[[Real], Real], batch: tuple[int, ...]) -> Real:
-    """The least value on [-1, 1] of a convex function, for every leading axis its own."""
-    low, high = np.full(batch, -1.0), np.full(batch, 1.0)
+def _least(cost: Callable[[Real], Real], shape: tuple[int, ...]) -> Real:
+    """The least value on [-1, 1] of a function that falls and rises, for every leading axis its own."""
+    low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     c, d = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_c, at_d = cost(c), cost(d)
     best = np.minimum(at_c, at_d)
@@ -79,17 +81,20 @@ def _least(cost: Callable[[Real], Real], batch: tuple[int, ...]) -> Real:
 
 
 def _by_median(x: np.ndarray, wx: np.ndarray, y: np.ndarray, wy: np.ndarray) -> Real:
-    batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-    theta = np.concatenate([np.broadcast_to(v, (*batch, v.shape[-1])) for v in (x, y)], axis=-1)
+    shape = batch(x, y)
+    theta = np.concatenate([np.broadcast_to(v, (*shape, v.shape[-1])) for v in (x, y)], axis=-1)
     order = np.argsort(theta, axis=-1, kind="stable")
     theta = np.take_along_axis(theta, order, axis=-1)
-    difference = np.cumsum(np.concatenate([wx, -wy])[order], axis=-1)  # F - G on the arc that follows each angle
+    # F - G on the arc that follows each angle
+    difference = np.cumsum(np.concatenate([wx, -wy])[order], axis=-1, dtype=np.longdouble).astype(float)
     arc = np.diff(theta, axis=-1, append=theta[..., :1] + TURN)
     by_value = np.argsort(difference, axis=-1, kind="stable")
     below = np.cumsum(np.take_along_axis(arc, by_value, axis=-1), axis=-1)
     at = np.argmax(below >= TURN / 2, axis=-1)[..., None]
     median = np.take_along_axis(difference, np.take_along_axis(by_value, at, axis=-1), axis=-1)
-    return np.sum(arc * np.abs(difference - median), axis=-1)
+    moved = np.abs(difference - median)
+    least = min(w[w > 0].min() for w in (wx, wy))
+    return np.sum(arc * np.where(moves(moved, least), moved, 0.0), axis=-1)
 
 
 def _angles(name: str, values: Numbers) -> np.ndarray:
@@ -102,4 +107,5 @@ def _angles(name: str, values: Numbers) -> np.ndarray:
         found = np.arctan2(found[..., 1], found[..., 0])
     if found.ndim < 1 or found.shape[-1] == 0:
         raise InputError(f"{name} has shape {found.shape}; give at least one angle.")
-    return np.mod(found, TURN)
+    turned = np.remainder(found + TURN / 2, TURN) - TURN / 2
+    return np.where(np.abs(found) <= TURN / 2, found, turned)  # small ones keep their digits

@@ -12,9 +12,11 @@ docs/theory/smoothness.md, The conditional distance.
 
 import numpy as np
 
+from .._linear_algebra import shown
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
+from ._lengths import power_mean
 from .synchronous import synchronous
 from .transport import wasserstein
 
@@ -44,8 +46,8 @@ def conditional_wasserstein(
     0.408248290463863
     """
     first, second, p = *pair(xs, ys), exponent(p)
-    if relax not in (None, "piecewise"):
-        raise InputError(f"relax = {relax!r} is unknown; take None, or 'piecewise' for sequences of unequal lengths.")
+    if not (relax is None or (isinstance(relax, str) and relax == "piecewise")):
+        raise InputError(f"relax = {shown(relax)} is unknown; take None, or 'piecewise' if lengths are unequal.")
     if first.ndim != second.ndim or first.ndim > 3:
         raise InputError(
             f"xs and ys have shapes {first.shape} and {second.shape}; give two sequences (n, d), or two laws (b, n, d)."
@@ -61,8 +63,8 @@ def conditional_wasserstein(
         i, j, widths = _common_cells(n, m)
     if first.ndim == 2:
         return synchronous(first[i], second[j], widths, p)
-    apart = [wasserstein(first[:, i[k]], second[:, j[k]], p) ** p for k in range(len(widths))]
-    return float(np.sum(widths * np.array(apart))) ** (1 / p)
+    apart = [wasserstein(first[:, i[k]], second[:, j[k]], p) for k in range(len(widths))]
+    return float(power_mean(np.array(apart), widths, p))
 
 
 def _common_cells(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,7 +9,8 @@ import numpy as np
 from .._linear_algebra import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
-from ._checked import Real, cloud, exponent, masses
+from ._checked import Real, cloud, exponent, masses, moves
+from ._lengths import norms, power_mean, to_order_one
 
 
 def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Numbers | None = None) -> Real:
@@ -28,9 +29,26 @@ def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Number
         raise InputError(f"e has shape {centre.shape} and the points {points.shape[-1]} coordinates; they must agree.")
     first, _ = masses(m, 2)
     w = masses(w, points.shape[-2])
-    here, there = (np.linalg.norm(points - s * centre, axis=-1) ** p for s in (1.0, -1.0))
-    order = np.argsort(here - there, axis=-1, kind="stable")
+    scale, (points, centre) = to_order_one(points, centre)
+    here, there = norms(points - centre), norms(points + centre)
+    order = _by_saving(here, there, points @ centre, p)
     mass = w[order]
     here, there = (np.take_along_axis(v, order, axis=-1) for v in (here, there))
     taken = np.clip(first - (np.cumsum(mass, axis=-1) - mass), 0, mass)
-    return np.sum(taken * here + (mass - taken) * there, axis=-1) ** (1 / p)
+    both = np.stack([taken, mass - taken], axis=-1)
+    both = np.where(moves(both, np.minimum(mass[..., None], [first, 1 - first])), both, 0.0)
+    flat = (*here.shape[:-1], -1)
+    return scale * power_mean(np.stack([here, there], axis=-1).reshape(flat), both.reshape(flat), p)
+
+
+def _by_saving(here: np.ndarray, there: np.ndarray, inner: np.ndarray, p: float) -> np.ndarray:
+    r"""The order of $|x - e|^p - |x + e|^p$, by its sign and its logarithm: of powers of 1000 most would be zero.
+
+    Of the two lengths let $L$ be the longer; the shorter is $L\sqrt{1 - 4|\langle x, e\rangle|/L^2}$.
+    """
+    longer = np.maximum(here, there)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log1p(-np.minimum(4 * np.abs(inner) / longer / longer, 1)) / 2
+        size = p * np.log(longer) + np.log(-np.expm1(p * ratio))
+    sign = np.where(np.isfinite(size), np.sign(-inner), 0.0)
+    return np.lexsort((sign * np.where(sign == 0, 0.0, size), sign), axis=-1)

@@ -20,7 +20,7 @@ Reference: Feydy et al., *Interpolating between optimal transport and MMD using 
 """
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,6 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from .._linear_algebra import finite_array
+from .._numbers import number, whole
 from ..errors import InputError, SolveError
 from ..pairsums import SquaredDistance, pair_sums
 from ..spaces import Numbers, check_weights, is_concrete, log_weights
@@ -75,15 +77,13 @@ def sinkhorn_divergence(
     Works under `jit`, `grad` and `vmap`. Time is four sums over all pairs for every iteration, and iterations grow
     like the squared diameter over `reg`; memory is linear for large clouds (the sums are blocked).
     """
-    x, y = (jnp.asarray(v, jnp.result_type(float)) for v in (x, y))
-    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
-        raise InputError(f"x and y have shapes {x.shape} and {y.shape}; give clouds (n, d) and (m, d) of one space.")
-    if is_concrete(reg) and not (np.isfinite(np.asarray(reg)) and np.asarray(reg) > 0):
-        raise InputError(f"reg = {reg} must be a positive number, a squared length.")
-    if max_iterations < 1:
-        raise InputError(f"max_iterations = {max_iterations} allows no iteration; take at least one.")
+    x, y = _cloud("x", x), _cloud("y", y)
+    if x.shape[1] != y.shape[1]:
+        raise InputError(f"x has {x.shape[1]} coordinates and y {y.shape[1]}; they must live in one space.")
+    reg, tol = _positive("reg", reg, "a squared length", x.dtype), _positive("tol", tol, "a part of the mass", x.dtype)
+    most = jnp.asarray(whole("max_iterations", max_iterations))
     a, b = (_masses(w, v) for w, v in ((wx, x), (wy, y)))
-    found = _divergence(x, y, a, b, jnp.asarray(reg, x.dtype), jnp.asarray(tol, x.dtype), jnp.asarray(max_iterations))
+    found = _divergence(x, y, a, b, reg, tol, most)
     if throw and is_concrete(found.converged) and not found.converged:
         raise SolveError(f"the Sinkhorn divergence is {found.message}")
     return found
@@ -134,7 +134,26 @@ def _soft_least(x: Array, y: Array, log_b: Array, reg: Array, g: Array) -> Array
     return -reg * pair_sums(score, x, y, 1.0, log_w=log_b + g / reg, reduce="exp")[1]
 
 
+def _cloud(name: str, points: Numbers) -> Array:
+    dtype = jnp.result_type(float)
+    if is_concrete(points) and np.abs(finite_array(name, points)).max(initial=0) > float(jnp.finfo(dtype).max):
+        raise InputError(f"{name} has an entry beyond the range of {dtype.name}; rescale.")
+    found = jnp.asarray(points, dtype)
+    if found.ndim != 2 or 0 in found.shape:
+        raise InputError(f"{name} has shape {found.shape}; give points as rows, (n, d), at least one.")
+    return found
+
+
+def _positive(name: str, value: ArrayLike, what: str, dtype: Any) -> Array:
+    """A positive number, in this precision too: one that becomes zero there would divide by it."""
+    if is_concrete(value) and not (float(jnp.finfo(dtype).tiny) <= number(name, value) <= float(jnp.finfo(dtype).max)):
+        raise InputError(f"{name} = {value} must be a positive number of {jnp.dtype(dtype).name}, {what}.")
+    return jnp.asarray(value, dtype)
+
+
 def _masses(w: Numbers | None, x: Array) -> Array:
     n = x.shape[0]
+    if w is not None and is_concrete(w):
+        finite_array("the weights", w)
     found = check_weights(w, n)
     return jnp.full(n, 1 / n, x.dtype) if found is None else found.astype(x.dtype)

@@ -10,10 +10,13 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from .._linear_algebra import shown
+from .._numbers import whole
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
-from .line import monotone_cost, ordered
+from ._lengths import power_mean, to_order_one
+from .line import monotone_mean, ordered
 
 NUMBERS = 1 << 22  # so many projected points are held at once: 32 MB
 
@@ -38,16 +41,19 @@ def sliced(
     """
     first, second = pair(x, y)
     p = exponent(p)
-    if projections < 1:
-        raise InputError(f"projections = {projections} sees nothing; take at least one.")
+    projections = whole("projections", projections)
     if first.ndim != 2 or second.ndim != 2:
         raise InputError(f"x and y have shapes {first.shape} and {second.shape}; give one cloud (n, d) each.")
-    directions = np.asarray(jax.random.normal(key, (projections, first.shape[-1])), float)
+    try:
+        directions = np.asarray(jax.random.normal(key, (projections, first.shape[-1])), float)
+    except (TypeError, ValueError):
+        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).") from None
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     wx, wy = masses(wx, len(first)), masses(wy, len(second))
     at_once = max(1, NUMBERS // (len(first) + len(second)))
-    costs = [
-        monotone_cost(*ordered(part @ first.T, wx), *ordered(part @ second.T, wy), p)
+    scale, (first, second) = to_order_one(first, second)
+    apart = [
+        monotone_mean(ordered(part @ first.T, wx), ordered(part @ second.T, wy), p)
         for part in np.split(directions, range(at_once, projections, at_once))
     ]
-    return np.concatenate(costs).mean() ** (1 / p)
+    return scale * power_mean(np.concatenate(apart), np.full(projections, 1 / projections), p)

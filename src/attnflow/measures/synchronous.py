@@ -1,10 +1,10 @@
 r"""Point by point: the plan that moves $x_i$ to $y_i$."""
 
-import numpy as np
-
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
+from ._lengths import norms, power_mean, to_order_one
+from .line import batch
 
 
 def synchronous(x: Numbers, y: Numbers, w: Numbers | None = None, p: float | int = 2) -> Real:
@@ -16,5 +16,7 @@ def synchronous(x: Numbers, y: Numbers, w: Numbers | None = None, p: float | int
     first, second = pair(x, y)
     if first.shape[-2] != second.shape[-2]:
         raise InputError(f"x has {first.shape[-2]} points and y {second.shape[-2]}; point i is compared with point i.")
-    apart = np.linalg.norm(first - second, axis=-1) ** exponent(p)
-    return np.sum(masses(w, first.shape[-2]) * apart, axis=-1) ** (1 / exponent(p))
+    p, w = exponent(p), masses(w, first.shape[-2])
+    batch(first[..., 0], second[..., 0])
+    scale, (first, second) = to_order_one(first, second)
+    return scale * power_mean(norms(first - second), w, p)
