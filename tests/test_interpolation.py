@@ -169,6 +169,22 @@ def test_close_tokens_are_told_apart_or_refused(gap):
     assert max(hausdorff(network(x), y) for x, y in zip(inputs, outputs, strict=True)) <= 1e-13
 
 
+@pytest.mark.parametrize(("d", "pairs", "n", "m"), [(3, 2, 6, 2), (8, 2, 6, 1), (5, 5, 10, 1)])
+def test_close_pairs_in_random_directions_are_held(d, pairs, n, m):
+    """The documented limit, in 40 draws or ten of many: pairs of sequences that differ by 1e-11 in one token."""
+    for seed in range(40 if m > 1 else 10):
+        rng = np.random.default_rng(seed)
+        inputs = []
+        for _ in range(pairs):
+            x, away = rng.normal(size=(n, d)), rng.normal(size=d)
+            other = x.copy()
+            other[-1] += 1e-11 * away / np.linalg.norm(away)
+            inputs += [x, other]
+        outputs = [rng.normal(size=(m, d)) for _ in inputs]
+        network = af.interpolate(inputs, outputs)
+        assert max(hausdorff(z, y) for z, y in zip(network(inputs), outputs, strict=True)) <= 1e-12
+
+
 def test_merged_inputs_and_sizes():
     """Equal sets with equal outputs count once; outputs of size 0 and 1e12; duplicates in the outputs."""
     x = np.random.default_rng(0).normal(size=(4, 2))
@@ -190,7 +206,7 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
         ([X, X[::-1]], [ONE, TWO], "inputs 0 and 1 are equal as sets"),
         ([X, np.concatenate([X, X[:1]])], [ONE, TWO], "equal as sets"),
         ([X[[0, 0, 0]]], [[[0.0, 0.0], [1.0, 1.0]]], "2 distinct points and input 0 only 1 distinct token"),
-        ([X, np.concatenate([X[:-1], X[-1:] + 1e-13])], [ONE, TWO], "told apart"),
+        ([X, np.concatenate([X[:-1], X[-1:] + 1e-15])], [ONE, TWO], "told apart"),
         ([X[:, :1]], [[[1.0]]], "d >= 2"),
         ([X.astype(np.float32)], [ONE], "needs float64"),
         ([X], [np.float32(ONE)], "needs float64"),
@@ -349,8 +365,16 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
     again = af.InterpolatingTransformer.load(tmp_path / "network.json")
     np.testing.assert_array_equal(again.trace(inputs[0]), network.trace(inputs[0]))
     assert again.verify(inputs, outputs).error == network.verify().error
-    with pytest.raises(InputError, match="without its data"):
-        again.verify()
+    assert repr(again) == repr(network) and again.verify() == network.verify()
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "network.json").read_text()
+    network.save(tmp_path / "bare.json", data=False)
+    bare = af.InterpolatingTransformer.load(tmp_path / "bare.json")
+    for call in (bare.verify, bare.softmax):
+        with pytest.raises(InputError, match="no softmax" if exact and call == bare.softmax else "without its data"):
+            call()
+    if not exact:
+        assert again.softmax() == network.softmax() == bare.softmax(inputs=inputs, outputs=outputs)
 
 
 def test_files_that_are_none_are_refused(tmp_path):
@@ -366,11 +390,25 @@ def test_files_that_are_none_are_refused(tmp_path):
         lambda f: f["blocks"][0]["feed_forward"].update(b=[10**400]),
         lambda f: f["blocks"][0]["feed_forward"].update(eta=[0.0, 1.0]),
         lambda f: f["blocks"][0]["attention"].update(left=[1.0, 2.0]),
+        lambda f: f["blocks"][0].update(role="other"),
+        lambda f: f["blocks"][0].update(attention=None),
+        lambda f: f.update(blocks=f["blocks"][:1]),
+        lambda f: f["blocks"][0]["feed_forward"].update(eta=True),
+        lambda f: f["blocks"][0]["feed_forward"].update(eta="1"),
+        lambda f: f.update(arithmetic="rational"),
+        lambda f: f.update(inputs=[[["1", "0"]]]),
+        lambda f: f.update(inputs=f["inputs"] * 2),
+        lambda f: f.update(inputs=[[[1.0, 2.0, 3.0]]], outputs=[[[1.0, 2.0, 3.0]]]),
+        lambda f: f.update(kappa="large"),
     ]
     for change in changes:
         file = json.loads(json.dumps(good))
         change(file)
         path.write_text(json.dumps(file))
+        with pytest.raises(InputError, match="written by `save`"):
+            af.InterpolatingTransformer.load(path)
+    for text in ("[" * 100_000, "null", "[]", ""):
+        path.write_text(text)
         with pytest.raises(InputError, match="written by `save`"):
             af.InterpolatingTransformer.load(path)
     path.write_bytes(b"\xff\xfe no text")

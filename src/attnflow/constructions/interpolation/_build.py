@@ -25,7 +25,7 @@ class Built(NamedTuple):
     isolation: Any
 
 
-def build(problem: Problem, arithmetic: Arithmetic, *, code: bool, seed: int) -> Built:
+def build(problem: Problem, arithmetic: Arithmetic, *, code: bool, seed: int | list[int]) -> Built:
     """The blocks for the different inputs of `problem`; raises `Unseparated` where tokens are too close."""
     rng = np.random.default_rng(seed)
     m = np.array([len(y) for y in problem.outputs])

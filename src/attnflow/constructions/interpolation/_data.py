@@ -88,10 +88,7 @@ def sequence(name: str, values: Any, arithmetic: Arithmetic) -> np.ndarray:
     # Text, dates and complex numbers would be converted without a word.
     if given.dtype.kind not in "biufO" or any(isinstance(one, (str, bytes)) for one in objects):
         raise InputError(f"{name} does not hold real numbers; convert it, to float for example.")
-    try:
-        found = np.atleast_2d(finite_array(name, given))
-    except OverflowError:
-        raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
+    found = np.atleast_2d(finite_array(name, given))
     if found.ndim != 2 or 0 in found.shape:
         raise InputError(f"{name} has shape {given.shape}; give tokens as rows, (n, d), at least one.")
     if arithmetic.exact:

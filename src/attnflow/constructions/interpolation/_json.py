@@ -2,26 +2,45 @@
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from ..._linear_algebra import finite_array, shown
+from ..._numbers import number
 from ...errors import FileError, InputError
 from ...files import write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
-from ._blocks import Attention, Block, FeedForward
+from ._blocks import Attention, Block, FeedForward, Role
+from ._data import problem, sequences
 
 FORMAT = "attnflow interpolating transformer 1"
 
 
-def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic) -> None:
+ATTENDING = ("code", "round", "collapse")  # the roles of blocks with attention
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+class Network(NamedTuple):
+    """What a file holds; the last four may be missing."""
+
+    blocks: list[Block]
+    arithmetic: Arithmetic
+    inputs: list[np.ndarray] | None
+    outputs: list[np.ndarray] | None
+    kappa: float | None
+    isolation: float | None
+
+
+def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic, known: dict[str, Any]) -> None:
     told = {"format": FORMAT, "arithmetic": arithmetic.name, "blocks": [_block(block) for block in blocks]}
-    write_atomically(path, json.dumps(told, allow_nan=False))
+    write_atomically(path, json.dumps(told | {name: _told(value) for name, value in known.items()}, allow_nan=False))
 
 
-def read(path: str | os.PathLike) -> tuple[list[Block], Arithmetic]:
+def read(path: str | os.PathLike) -> Network:
     try:
         text = Path(path).read_text()
     except OSError as error:
@@ -29,23 +48,32 @@ def read(path: str | os.PathLike) -> tuple[list[Block], Arithmetic]:
     except UnicodeDecodeError:
         raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
-            raise InputError(
-                f"{path} has the format {told['format']!r}, not {FORMAT!r}; give a file written by `save`."
-            )
-        arithmetic = {a.name: a for a in (FLOATS, RATIONALS)}[told["arithmetic"]]
-        blocks = [_read_block(one, arithmetic) for one in told["blocks"]]
-        if not blocks:
-            raise ValueError("no block")
-        d = blocks[0].feed_forward.W.shape[0]
-        for block in blocks:
-            _check(block, d)
-    except InputError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise InputError(f"{path} is no interpolating transformer ({error}); give a file written by `save`.") from None
-    return blocks, arithmetic
+        return _network(json.loads(text))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{path} is no interpolating transformer ({why}); give a file written by `save`.") from None
+
+
+def _network(told: Any) -> Network:
+    if told["format"] != FORMAT:
+        raise ValueError(f"its format is {shown(told['format'])}, not {FORMAT!r}")
+    arithmetic = {a.name: a for a in (FLOATS, RATIONALS)}[told["arithmetic"]]
+    blocks = [_read_block(one, arithmetic) for one in told["blocks"]]
+    if not blocks or blocks[-1].role != "place":
+        raise ValueError("its last block places nothing")
+    d = blocks[0].feed_forward.W.shape[0]
+    for block in blocks:
+        _check(block, d)
+    kappa, isolation = (None if told.get(k) is None else number(k, told[k]) for k in ("kappa", "isolation"))
+    if told.get("inputs") is None or told.get("outputs") is None:
+        return Network(blocks, arithmetic, None, None, kappa, isolation)
+    x, y = (
+        sequences(name, [_numbers(name, one, arithmetic) for one in told[name]], arithmetic)
+        for name in ("inputs", "outputs")
+    )
+    if problem(x, y).cloud.x.shape[1] != d:
+        raise ValueError("its data have another dimension than its blocks")
+    return Network(blocks, arithmetic, x, y, kappa, isolation)
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -64,23 +92,29 @@ def _block(block: Block) -> dict[str, Any]:
 def _told(value: Any) -> Any:
     if value is None:
         return None
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | list):
         return [_told(one) for one in value]
     return str(value) if isinstance(value, Fraction) else float(value)
 
 
-def _read_block(told: dict[str, Any], arithmetic: Arithmetic) -> Block:
-    def numbers(value: Any) -> Any:
-        found = arithmetic.array(value)
-        if not arithmetic.exact and not np.isfinite(found).all():
-            raise ValueError("a number is not finite")
-        return found[()]
+def _numbers(name: str, value: Any, arithmetic: Arithmetic) -> Any:
+    """Numbers as `save` writes them; a fraction in another form could take forever to read."""
+    if not arithmetic.exact:
+        return finite_array(name, value)[()]
+    given = np.asarray(value, object)
+    if not all(isinstance(one, str) and FRACTION.fullmatch(one) for one in given.ravel()):
+        raise ValueError(f"{name} does not hold fractions")
+    return arithmetic.array(given)[()]
 
-    layer = FeedForward(**{name: numbers(value) for name, value in told["feed_forward"].items()})
+
+def _read_block(told: dict[str, Any], arithmetic: Arithmetic) -> Block:
+    if told["role"] not in get_args(Role):
+        raise ValueError(f"{shown(told['role'])} is no role")
+    layer = FeedForward(**{name: _numbers(name, value, arithmetic) for name, value in told["feed_forward"].items()})
     if told["attention"] is None:
         return Block(told["role"], layer)
     parts: dict[str, Any] = {
-        name: None if value is None else numbers(value) for name, value in told["attention"].items()
+        name: None if value is None else _numbers(name, value, arithmetic) for name, value in told["attention"].items()
     }
     return Block(told["role"], layer, Attention(**parts))
 
@@ -88,7 +122,11 @@ def _read_block(told: dict[str, Any], arithmetic: Arithmetic) -> Block:
 def _check(block: Block, d: int) -> None:
     """Shapes that do not fit would broadcast to something else."""
     layer, attention = block.feed_forward, block.attention
+    if (attention is not None) != (block.role in ATTENDING):
+        raise ValueError(f"a block {block.role!r} has {'no ' if attention is None else ''}attention")
     h = len(layer.b)
+    if block.role == "place" and h < 4:
+        raise ValueError("a plateau is missing")
     shapes = [(layer.U, (h, d)), (layer.W, (d, h)), (layer.b, (h,)), (layer.eta, ())]
     if attention is not None:
         r = len(attention.Q)

@@ -33,7 +33,7 @@ def place(draft: Draft, outputs: list[np.ndarray]) -> None:
         t = round(a[row] / grid) * grid
         gap = min(size, t - a[order[k + 1]]) if k + 1 < len(order) else size
         d2 = floor_power(9 * gap / 20) if gap > 0 else 0
-        if not d2 > MARGIN * grid:
+        if not d2 >= MARGIN * grid:
             raise Unseparated(
                 f"two sequences end {float(gap / size):.2g} of the size of the outputs apart, and positions there are "
                 f"held with a spacing of {float(grid / size):.1g}; {draft.arithmetic.remedy}."

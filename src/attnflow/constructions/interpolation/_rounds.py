@@ -12,6 +12,7 @@ import numpy as np
 from ._blocks import Attention, Block, neurons
 from ._cloud import Cloud
 from ._draft import Draft
+from ._fixed_order import ranks
 from ._projection import classes
 from ._strip import places, strip
 
@@ -37,16 +38,27 @@ def separate(draft: Draft) -> None:
 
 
 def _telling(cloud: Cloud, label: np.ndarray, span: Any) -> tuple[int, Any]:
-    """The best isolated token that tells members of a class apart, in the class that is hardest to split.
+    """Of the two sequences of a class that are hardest to tell apart, the best isolated token that only one has.
 
-    Such a token exists, since the sets differ. The hardest goes first because positions grow with every round.
+    Such a token exists, since the sets differ. The hardest go first because positions grow with every round.
     """
     found = places(cloud, label, span)
-    own = label[cloud.segment[found.row]]  # in increasing order
-    telling = np.flatnonzero(found.holders < np.bincount(label)[own])
-    isolation, own = found.isolation[telling], own[telling]
-    first = np.flatnonzero(np.diff(own, prepend=-1))
-    best = np.maximum.reduceat(isolation, first)
-    hardest = int(np.argmin(best))
-    chosen = telling[(own == own[first[hardest]]) & (isolation == best[hardest])][0]
-    return int(found.row[chosen]), best[hardest]
+    isolation = found.isolation[found.of]
+    rank = ranks(isolation)
+    enough, most = 0, int(rank.max()) + 1  # tokens of this rank and above tell all sequences apart, or do not
+    while most - enough > 1:
+        middle = (enough + most) // 2
+        apart = len(np.unique(_seen(cloud, label, rank >= middle))) == len(label)
+        enough, most = (middle, most) if apart else (enough, middle)
+    _, alike = np.unique(_seen(cloud, label, rank > enough), return_inverse=True)
+    rows = np.flatnonzero(rank == enough)
+    group = alike[cloud.segment[rows]]
+    _, same, holders = np.unique(group * len(found.row) + found.of[rows], return_inverse=True, return_counts=True)
+    row = rows[holders[same] < np.bincount(alike)[group]][0]
+    return int(row), isolation[row]
+
+
+def _seen(cloud: Cloud, label: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """A number for every sequence: random ones of its class and of its tokens that are `shown`, combined."""
+    of_class, of_token = np.random.default_rng(0).integers(2**63, size=(2, max(int(cloud.ids.max()) + 1, len(label))))
+    return of_class[label] ^ np.bitwise_xor.reduceat(np.where(shown, of_token[cloud.ids], 0), cloud.starts)

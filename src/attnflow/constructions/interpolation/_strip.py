@@ -3,8 +3,8 @@ r"""A strip: the trapezoid of four neurons that is 1 near one token and exactly 
 $$ \mathrm{trap}(a) = \frac1w\big(\mathrm{relu}(a - t + \tfrac32w) - \mathrm{relu}(a - t + \tfrac12w)
    - \mathrm{relu}(a - t - \tfrac12w) + \mathrm{relu}(a - t - \tfrac32w)\big) $$
 
-is 1 for $|a - t| \le w/2$ and 0 for $|a - t| \ge 3w/2$. With $w$ a power of two and $t$ on a grid of spacing $g < w/64$
-no sum of it rounds: the zeros above the strip are exact, too.
+is 1 for $|a - t| \le w/2$ and 0 for $|a - t| \ge 3w/2$. With $w$ a power of two and $t$ on a grid of spacing
+$g \le w/64$ no sum of it rounds: the zeros above the strip are exact, too.
 """
 
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ def strip(arithmetic: Arithmetic, a: Any, isolation: Any, largest: Any) -> Strip
     """Around the token at `a`, of which the next one is `isolation` away; all tokens are at most `largest`."""
     g = arithmetic.grid(largest)
     w = floor_power(3 * isolation / 5) if isolation > 0 else 0
-    if not w > MARGIN * g:
+    if not w >= MARGIN * g:
         raise Unseparated(
             f"a token that must be told apart is {float(isolation):.2g} away from the next one, and positions up to "
             f"{float(largest):.2g} are held with a spacing of {float(g):.1g}; {arithmetic.remedy}."

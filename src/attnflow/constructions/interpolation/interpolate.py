@@ -11,6 +11,7 @@ from ._data import problem, sequences
 from ._strip import Unseparated
 from .transformer import InterpolatingTransformer
 
+DRAWS = 8  # of directions, before data are refused
 TOLERANCE = 1e-7  # relative to the outputs: what is returned has been verified to this
 
 
@@ -29,7 +30,7 @@ def interpolate(
       split, with better margins; `"auto"` tries them in this order.
     - `exact`: compute with fractions; `inputs` and `outputs` may then hold fractions, and the error is exactly 0. For
       small data.
-    - `seed`: of the random directions.
+    - `seed`: of the random directions; where they leave tokens too close, others are drawn.
 
     At most $2M + 2N + 1$ blocks, M the number of output points, whatever the lengths. Every network was verified
     on the data before it is returned, to 1e-7 of the largest entry of all outputs (1e-15 is usual); data that float64
@@ -49,20 +50,23 @@ def interpolate(
     x, y = sequences("inputs", inputs, arithmetic), sequences("outputs", outputs, arithmetic)
     known = problem(x, y)
 
-    def attempt(code: bool) -> InterpolatingTransformer:
-        blocks, kappa, isolation = build(known, arithmetic, code=code, seed=int(seed))
+    def attempt(code: bool, draw: int) -> InterpolatingTransformer:
+        blocks, kappa, isolation = build(known, arithmetic, code=code, seed=[int(seed), draw] if draw else int(seed))
         network = InterpolatingTransformer(blocks, arithmetic, x, y, _plain(kappa), _plain(isolation))
         error = network.verify().relative_error
         if not error <= (0 if exact else TOLERANCE):
             raise Unseparated(f"the network built has the relative error {float(error):.1g}; {arithmetic.remedy}.")
         return network
 
-    if mode == "auto":
+    attempts = [(mode == "code", draw) for draw in range(DRAWS)]
+    refused = None
+    for code, draw in [(True, 0), *attempts] if mode == "auto" else attempts:
         try:
-            return attempt(code=True)
-        except Unseparated:
-            return attempt(code=False)
-    return attempt(code=mode == "code")
+            return attempt(code, draw)
+        except Unseparated as error:
+            refused = error
+    assert refused is not None
+    raise refused
 
 
 def _plain(value: Any) -> float | None:

@@ -80,22 +80,27 @@ class InterpolatingTransformer:
             plateau=plateau(self.blocks),
         )
 
-    def softmax(self, tol: float = 1e-9) -> SoftmaxThreshold:
-        """From which `beta` on softmax attention interpolates, too: a sufficient bound, and by bisection."""
+    def softmax(self, tol: float = 1e-9, inputs: Any = None, outputs: Any = None) -> SoftmaxThreshold:
+        """From which `beta` on softmax attention interpolates, too: a sufficient bound, and by bisection.
+
+        On the data the network was built for, or on those given, as in `verify`.
+        """
         if self.arithmetic.exact:
             raise InputError("a network of fractions has no softmax; build it with exact=False.")
-        known = problem(*self._data(None, None))
+        known = problem(*self._data(inputs, outputs))
         return softmax_threshold(self.blocks, known.cloud, known.outputs, tol)
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the blocks as JSON, to the last digit; the data are not in the file."""
-        written(path, self.blocks, self.arithmetic)
+    def save(self, path: str | os.PathLike, *, data: bool = True) -> None:
+        """Write the network as JSON, to the last digit, with the data it was built for (`data=False`: without)."""
+        known = {"kappa": self.kappa, "isolation": self.isolation}
+        if data:
+            known |= {"inputs": self.inputs, "outputs": self.outputs}
+        written(path, self.blocks, self.arithmetic, known)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "InterpolatingTransformer":
-        """Read what `save` wrote."""
-        blocks, arithmetic = read(path)
-        return cls(blocks, arithmetic)
+        """Read what `save` wrote: a network that does all that the first one did."""
+        return cls(*read(path))
 
     def __repr__(self) -> str:
         return f"InterpolatingTransformer: {len(self.blocks)} blocks in R^{self.d}, {self.arithmetic.name}"
@@ -123,7 +128,7 @@ class InterpolatingTransformer:
             self._check_dimension("inputs[0]", x[0])
             return x, y
         if self.inputs is None or self.outputs is None:
-            raise InputError("this network was read from a file, without its data; give inputs and outputs.")
+            raise InputError("this network was saved without its data; give inputs and outputs.")
         return self.inputs, self.outputs
 
 
