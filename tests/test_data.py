@@ -250,3 +250,23 @@ def test_the_large_set(monkeypatch):
     found = af.language.load_imdb()
     assert len(found) == 50_000 and found.labels.sum() == 25_000
     assert found.labels[0] == 0 and found.labels[24_999] == 0, "all negatives first"
+
+
+def test_reviews_refuse_what_they_cannot_hold_or_take():
+    reviews = Reviews(["good", "bad", "dull"], np.array([1, 0, 0]))
+    calls = [
+        (lambda: Reviews(["good", "bad"], np.zeros((2, 2))), "labels have 2 axes"),
+        (lambda: Reviews("good", np.zeros(4)), "a list of texts, not str"),
+        (lambda: reviews.split(float("nan")), "not finite"),
+        (lambda: reviews.split(True), "first = True"),
+        (lambda: reviews.take([3]), "whole numbers below 3"),
+        (lambda: reviews.take([0.5]), "whole numbers below 3"),
+        (lambda: reviews.take(np.array([True, False, True])), "whole numbers below 3"),
+        (lambda: reviews.shuffled(-1), "seed = -1"),
+        (lambda: fetch("novels"), "data set 'novels' is unknown"),
+    ]
+    for call, told in calls:
+        with pytest.raises(InputError, match=told) as error:
+            call()
+        assert str(error.value).endswith(".") and "\n" not in str(error.value)
+    assert len(reviews.take([])) == 0 and reviews.take([-1]).texts == ["dull"]

@@ -6,14 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import schur, solve_sylvester
 
-from .errors import InputError
+from .errors import InputError, shown
 from .spaces import is_concrete
-
-
-def shown(value: Any) -> str:
-    """A value as part of a sentence: on one line, and not too much of it."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def finite_array(name: str, values: Any) -> np.ndarray:

@@ -3,8 +3,8 @@
 import operator
 from typing import Any
 
-from ._linear_algebra import finite_array, shown
-from .errors import InputError
+from ._linear_algebra import finite_array
+from .errors import InputError, shown
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:

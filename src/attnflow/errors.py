@@ -23,3 +23,9 @@ class SolveError(AttnflowError, RuntimeError):
 
 class AttnflowWarning(UserWarning):
     """Something was mended on the user's behalf, and is told."""
+
+
+def shown(value: object) -> str:
+    """A value as part of a sentence: on one line, and not too much of it."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .errors import InputError
+from .errors import InputError, shown
 
 
 class Preset(NamedTuple):
@@ -95,7 +95,10 @@ def programs(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[s
 
 def _asked(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
     """What the settings say of each matrix; Q and K come together, and what is the identity is left out."""
-    asked = {name: (settings.get(name) or "identity").strip() for name in MATRICES}
+    given = {name: settings.get(name) or "identity" for name in MATRICES}
+    for name, text in given.items():
+        _check_text(name, text)
+    asked = {name: text.strip() for name, text in given.items()}
     asked = {name: text for name, text in asked.items() if text != "identity"}
     if "Q" in asked or "K" in asked:
         asked = {"Q": "identity", "K": "identity", **asked}
@@ -107,6 +110,7 @@ def _asked(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str
 
 def typed(name: str, text: str, d: int) -> list[list[float]]:
     """A matrix from text: rows end with `;` or a new line, entries are apart by spaces or commas."""
+    _check_text(name, text)
     rows = [row.replace(",", " ").split() for row in text.replace("\n", ";").split(";") if row.strip()]
     try:
         values = [[float(entry) for entry in row] for row in rows]
@@ -120,6 +124,11 @@ def typed(name: str, text: str, d: int) -> list[list[float]]:
     if not all(math.isfinite(entry) for row in values for entry in row):
         raise InputError(f"{name} has an entry that is not finite; type numbers.")
     return values
+
+
+def _check_text(name: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{name} = {shown(text)} is no text; there are: {CHOICES}.")
 
 
 def takes(factory: Callable[..., Any], name: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import FileError, InputError
+from ..errors import FileError, InputError, shown
 from ..files import cache_folder
 from ._download import download, spinner
 
@@ -96,9 +96,17 @@ DATA = {
 
 def data_set(name: str) -> DataSet:
     """The one with that name."""
-    if name not in DATA:
-        raise InputError(f"data set {name!r} is unknown; there are: {', '.join(DATA)}.")
+    if not isinstance(name, str) or name not in DATA:
+        raise InputError(f"data set {shown(name)} is unknown; there are: {', '.join(DATA)}.")
     return DATA[name]
+
+
+def as_path(name: str, given: str | os.PathLike) -> Path:
+    """A path as a user gives it."""
+    try:
+        return Path(given)
+    except TypeError:
+        raise InputError(f"{name} = {shown(given)} is no path; give text, or a path of pathlib.") from None
 
 
 def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = False, progress: bool = False) -> Path:
@@ -119,7 +127,7 @@ def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = 
 
 def install(data: DataSet, archive: str | os.PathLike) -> Path:
     """Check an archive, take the files out that are kept, and put them into the cache, all or none."""
-    path = Path(archive)
+    path = as_path("archive", archive)
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -167,7 +175,7 @@ def member(archive: bytes, inside: str, told: str | os.PathLike) -> bytes:
 def located(name: str, path: str | os.PathLike | None, holds: Callable[[Path], bool]) -> Path:
     """Where a data set is: the path given, or the cache; if it is in neither, how to obtain it."""
     data = data_set(name)
-    place = Path(path) if path is not None else data.folder
+    place = as_path("path", path) if path is not None else data.folder
     if place.exists() and holds(place):
         return place
     how = f"attnflow data {name} fetches it ({data.title}; {data.by_hand} does so by hand)"

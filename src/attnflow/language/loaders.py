@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, InputError
+from ..errors import FileError, InputError, shown
 from .datasets import DATA, located, member
 from .reviews import Reviews
 
@@ -45,8 +45,8 @@ def load_vader_snippets(path: str | os.PathLike | None = None, which: str = "mov
     `path` is the source package of vaderSentiment, a folder that holds its files, or one such file; without it the
     cache is looked into, which `attnflow data vader` fills.
     """
-    if which not in SNIPPETS:
-        raise InputError(f"which = {which!r}; choose one of {', '.join(SNIPPETS)}.")
+    if not isinstance(which, str) or which not in SNIPPETS:
+        raise InputError(f"which = {shown(which)}; choose one of {', '.join(SNIPPETS)}.")
     name = f"{SNIPPETS[which]}_GroundTruth.txt"
     place = located("vader", path, lambda p: _snippets(p, name) is not None)
     content, told = _snippets(place, name) or (b"", place)

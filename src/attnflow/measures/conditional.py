@@ -12,8 +12,7 @@ docs/theory/smoothness.md, The conditional distance.
 
 import numpy as np
 
-from .._linear_algebra import shown
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
 from ._lengths import power_mean

@@ -10,9 +10,8 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from .._linear_algebra import shown
 from .._numbers import whole
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
 from ._lengths import power_mean, to_order_one

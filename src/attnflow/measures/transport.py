@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import shown
 from .._numbers import whole
-from ..errors import InputError, SolveError
+from ..errors import InputError, SolveError, shown
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair
 from ._least_cost import Plan, least_mean

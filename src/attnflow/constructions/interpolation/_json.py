@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ..._linear_algebra import finite_array, shown
+from ..._linear_algebra import finite_array
 from ..._numbers import number
-from ...errors import FileError, InputError
+from ...errors import FileError, InputError, shown
 from ...files import write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
 from ._blocks import Attention, Block, FeedForward, Role

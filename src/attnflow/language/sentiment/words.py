@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._numbers import whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from .layers import PADDING
 
 STOP = frozenset(
@@ -65,14 +65,17 @@ class Vocabulary(NamedTuple):
 
 def vocabulary(texts: Iterable[str], *, at_least: int = 1) -> Vocabulary:
     """The words seen `at_least` so many times in these texts, the most frequent first, after the padding."""
-    counts = Counter(word for text in _texts(texts) for word in words(text))
+    texts, at_least = _texts(texts), whole("at_least", at_least)
+    counts = Counter(word for text in texts for word in words(text))
     kept = sorted((word for word, n in counts.items() if n >= at_least), key=lambda word: (-counts[word], word))
     if not kept:
-        raise InputError(f"no word is seen {at_least} times in these {len(list(texts))} texts; give more texts.")
+        raise InputError(f"no word is seen {at_least} times in these {len(texts)} texts; give more texts.")
     return Vocabulary(("<padding>", *kept))
 
 
 def _texts(texts: Iterable[str]) -> Sequence[str]:
     if isinstance(texts, str):
         raise InputError("give a list of texts, not one text.")
+    if not np.iterable(texts):
+        raise InputError(f"texts = {shown(texts)} should be a list of texts.")
     return list(texts)
