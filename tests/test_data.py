@@ -260,7 +260,7 @@ def test_reviews_refuse_what_they_cannot_hold_or_take():
         (lambda: reviews.split(float("nan")), "not finite"),
         (lambda: reviews.split(True), "first = True"),
         (lambda: reviews.take([3]), "whole numbers below 3"),
-        (lambda: reviews.take([0.5]), "whole numbers below 3"),
+        (lambda: reviews.take(np.array([0.5])), "whole numbers below 3"),
         (lambda: reviews.take(np.array([True, False, True])), "whole numbers below 3"),
         (lambda: reviews.shuffled(-1), "seed = -1"),
         (lambda: fetch("novels"), "data set 'novels' is unknown"),

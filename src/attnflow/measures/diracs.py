@@ -21,8 +21,8 @@ def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Number
 
     Distances are chordal. Time is that of sorting, memory linear.
 
-    >>> two_diracs(np.array([[1.0, 0.0], [0.0, 1.0]]), [1.0, 0.0], (0.5, 0.5))  # the second goes to (-1, 0)
-    np.float64(1.0)
+    >>> float(two_diracs([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0], (0.5, 0.5)).round(12))  # the second goes to (-1, 0)
+    1.0
     """
     points, centre, p = cloud("x", x), finite_array("e", e), exponent(p)
     if centre.shape != points.shape[-1:]:
