@@ -191,7 +191,7 @@ class Causal(AbstractPairs):
 
     def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
         m = keys.shape[0]
-        first = jnp.where(jnp.any(keys), jnp.argmax(keys), m)
+        first = jnp.min(jnp.where(keys, jnp.arange(m), m))
         last = self.position(jnp.arange(n), n, m) - int(self.strict)
         return (last >= first) & (first < m)
 

@@ -8,7 +8,7 @@ A row without keys ends as `(0, -inf)` with a zero gradient: every division and 
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -159,7 +159,7 @@ def as_reduction(reduce: Any) -> tuple[AbstractReduction, Hardmax | None]:
     if isinstance(reduce, str) and reduce in ("exp", "softmax"):
         return Exponential(), None
     if callable(reduce):
-        return Pointwise(reduce), None
+        return Pointwise(cast(Callable[[Array], Array], reduce)), None
     raise InputError(f"reduce = {reduce!r} is unknown; give 'softmax', 'exp', Hardmax(tol) or a function of the score.")
 
 
@@ -169,7 +169,11 @@ def _row_max(a: Float[Array, "n m"]) -> Float[Array, " n"]:
 
 def _weighted(logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, "n m"]:
     """Scores with their log weights; a pair left out stays out even where its score overflows."""
-    return logits if log_w is None else jnp.where(log_w == -jnp.inf, -jnp.inf, logits + log_w)
+    if log_w is None:
+        return logits
+    if log_w.shape[0] < logits.shape[0]:  # one row for all: keys left out by it are replaced before (`_unseen`)
+        return logits + log_w
+    return jnp.where(log_w == -jnp.inf, -jnp.inf, logits + log_w)
 
 
 def finite(top: Float[Array, " n"]) -> Float[Array, " n"]:

@@ -49,7 +49,7 @@ def shielded(
         log_w = jnp.where(jnp.isnan(log_w), -jnp.inf, log_w)
     own = _finite(x)
     spoiled = ~own | pairs.sees(harmful, x.shape[0])
-    return Shielded(_instead(x, own), _instead(y, sound), jnp.where(sound[:, None], values, 0), log_w, spoiled)
+    return Shielded(_instead(x, own), _instead(y, sound), _instead(values, sound), log_w, spoiled)
 
 
 def _finite(a: Float[Array, "m e"]) -> Bool[Array, " m"]:
@@ -57,5 +57,5 @@ def _finite(a: Float[Array, "m e"]) -> Bool[Array, " m"]:
 
 
 def _instead(a: Float[Array, "m e"], sound: Bool[Array, " m"]) -> Float[Array, "m e"]:
-    """A unit vector in place of a token, which every score and every engine takes."""
+    """A unit vector in place of a token, which every score and every engine takes; any number would do for a value."""
     return jnp.where(sound[:, None], a, (jnp.arange(a.shape[1]) == 0).astype(a.dtype)[None, :])
