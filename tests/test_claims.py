@@ -10,12 +10,15 @@ from attnflow.experiments import Claim, judge
 
 KEYS = "id paper statement kind expected measured tolerance tolerance_kind stderr source provenance scale".split()
 KEYS += ["status", "holds", "note"]
+KEYS.insert(KEYS.index("source"), "detects")
 
 
 def claim(kind="equal", expected=1.0, measured=1.0, **more):
+    if more.get("tolerance_kind") == "sigma":
+        more.setdefault("detects", 10.0)
     measure = measured if callable(measured) else lambda results: measured
     common = {"id": "c", "statement": "a number", "source": "Theorem 1", "provenance": "theorem"}
-    return Claim(kind=kind, expected=expected, measure=measure, **common, **more)
+    return Claim(kind=kind, expected=expected, measure=measure, **{**common, **more})
 
 
 def status(*args, **more):
@@ -60,7 +63,8 @@ def test_comparison(kind, tolerance_kind, tolerance, measured, expected_status):
 @pytest.mark.parametrize("kind", ["equal", "at_most", "at_least"])
 @pytest.mark.parametrize("tolerance_kind", ["abs", "rel", "factor"])
 def test_nan_never_holds_and_is_null(kind, tolerance_kind):
-    verdict = judge(claim(kind, 1.0, float("nan"), tolerance=1e9, tolerance_kind=tolerance_kind), None, "quick")
+    wide = 0.999 if tolerance_kind == "rel" else 1e9
+    verdict = judge(claim(kind, 1.0, float("nan"), tolerance=wide, tolerance_kind=tolerance_kind), None, "quick")
     assert verdict["status"] == "fails" and verdict["holds"] is False and verdict["measured"] is None
     assert "not finite" in verdict["note"]
 
@@ -134,8 +138,73 @@ def test_skipped_at_other_scales():
         {"expected": float("inf")},
         {"expected": True},
         {"kind": "property", "expected": 1.0},
+        # Those that could not fail.
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": None},
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": 0.0},
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": -0.1},
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": float("inf")},
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": float("nan")},
+        {"tolerance": 3, "tolerance_kind": "sigma", "detects": []},
+        {"tolerance": 3, "tolerance_kind": "sigma", "expected": [1.0, 2.0], "detects": [0.1]},
+        {"detects": 0.1},
+        {"tolerance": 1.0, "tolerance_kind": "rel"},
+        {"kind": "at_least", "tolerance": 1.5, "tolerance_kind": "rel"},
+        {"expected": 0.5, "tolerance": 0.5, "possible": (0.0, 1.0)},
+        {"expected": [0.1, 0.5], "tolerance": 0.5, "possible": (0.0, 1.0)},
+        {"kind": "at_least", "expected": 0.0, "possible": (0.0, float("inf"))},
+        {"kind": "at_most", "expected": 1.0, "possible": (0.0, 1.0)},
+        {"kind": "at_most", "expected": 0.95, "tolerance": 0.1, "possible": (0.0, 1.0)},
+        {"expected": 2.0, "tolerance": 4.0, "tolerance_kind": "factor", "possible": (1.0, 8.0)},
     ],
 )
 def test_a_claim_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(InputError, match="'c'"):
+    with pytest.raises(InputError, match="'c'") as refused:
         claim(**wrong)
+    sentence = str(refused.value)
+    assert sentence.endswith(".") and "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("measured", "detects", "status_there"),
+    [
+        ((1.05, 0.1), 0.31, "holds"),  # 3 standard errors, 0.3, are less than what it must detect
+        ((1.05, 0.1), 0.29, "error"),
+        ((1.5, 0.1), 0.31, "fails"),
+        ((9.0, 0.1), 0.29, "error"),  # not even what looks false is told: the number was not measured well enough
+        (([1.0, 1.0], [0.01, 0.2]), 0.31, "error"),
+        (([1.0, 1.0], [0.01, 0.2]), [0.31, 0.61], "holds"),
+        (([1.0, 1.0], [0.2, 0.01]), [0.31, 0.61], "error"),
+        ((1.0, 0.0), 1e-9, "holds"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["equal", "at_least", "at_most"])
+def test_an_error_bar_too_wide_to_fail_is_refused(kind, measured, detects, status_there):
+    expected = [1.0, 1.0] if isinstance(measured[0], list) else 1.0
+    made = claim(kind, expected, measured, tolerance=3, tolerance_kind="sigma", detects=detects)
+    verdict = judge(made, None, "quick")
+    if kind == "at_least" and status_there == "fails":
+        status_there = "holds"
+    assert verdict["status"] == status_there
+    assert verdict["detects"] == detects
+    if status_there == "error":
+        assert verdict["holds"] is None and verdict["measured"] == measured[0] and verdict["stderr"] == measured[1]
+        assert "refused" in verdict["note"] and "more draws" in verdict["note"]
+
+
+def test_an_error_bar_as_wide_as_all_that_is_possible_is_refused():
+    options = {"tolerance": 4, "tolerance_kind": "sigma", "detects": 1.0, "possible": (0.0, 1.0)}
+    assert status("equal", 0.5, (0.5, 0.13), **options) == "error"
+    assert status("equal", 0.5, (0.5, 0.12), **options) == "holds"
+    assert status("at_least", 0.9, (0.5, 0.24), **options) == "error"
+    assert status("at_least", 0.9, (0.5, 0.1), **options) == "holds"
+
+
+def test_possible_values_allow_what_can_fail():
+    assert status("equal", 0.5, 0.9, tolerance=0.4, possible=(0.0, 1.0)) == "holds"
+    assert status("at_least", 0.9, 0.8, possible=(0.0, 1.0)) == "fails"
+    assert status("at_most", 0.0, 0.1, possible=(0.0, np.inf)) == "fails"
+
+
+def test_an_observation_says_so():
+    made = Claim(id="c", statement="", kind="property", measure=lambda r: True, source="ours", provenance="observation")
+    assert judge(made, None, "quick")["provenance"] == "observation"

@@ -54,7 +54,7 @@ def _text(listing: dict[str, Any]) -> str:
         for experiment in listing["experiments"]:
             if experiment["paper"] == paper:
                 lines.append(f"  {experiment['id']}: {experiment['title']}")
-                lines += [f"    · {claim['statement']}" for claim in experiment["claims"]]
+                lines += [f"    · {claim['statement']}{_observed(claim)}" for claim in experiment["claims"]]
         lines.append("")
     for kind, title in (("attention", "attention maps"), ("model", "models"), ("law", "initial laws")):
         lines.append(title)
@@ -63,6 +63,10 @@ def _text(listing: dict[str, Any]) -> str:
             lines.append(f"  {entry['name']:<14} {entry['summary']}{f'  ({flags})' if flags else ''}")
         lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def _observed(claim: dict[str, Any]) -> str:
+    return " (observation)" if claim["provenance"] == "observation" else ""
 
 
 def _title(paper: str) -> str:

@@ -134,9 +134,12 @@ def _summary(record: dict[str, Any]) -> str:
     claims = record["claims"]
     held = sum(c["status"] == "holds" for c in claims)
     judged = sum(c["status"] != "skipped" for c in claims)
-    lines = [f"{record['id']}: {held} of {count(judged, 'claim')} hold ({seconds(record['seconds'])})"]
+    observed = sum(c["provenance"] == "observation" and c["status"] != "skipped" for c in claims)
+    told = f", {count(observed, 'observation')} among them" if observed else ""
+    lines = [f"{record['id']}: {held} of {count(judged, 'claim')} hold{told} ({seconds(record['seconds'])})"]
     for c in claims:
-        line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}"
+        told = " (observation)" if c["provenance"] == "observation" else ""
+        line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}{told}"
         lines.append(line + (f" [{c['note']}]" if c["note"] and c["status"] != "holds" else ""))
         if c["status"] == "fails":
             kind = c["kind"].replace("_", " ")

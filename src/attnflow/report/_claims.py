@@ -12,6 +12,11 @@ def badge(status: str) -> str:
     return f'<span class="status {e(status)}"><b aria-hidden="true">{SIGNS.get(status, "?")}</b> {e(status)}</span>'
 
 
+def is_observation(claim: dict[str, Any]) -> bool:
+    """Whether its threshold is ours, so that it guards against change and confirms no theory."""
+    return claim["provenance"] == "observation"
+
+
 def claim_table(claims: list[dict[str, Any]]) -> str:
     """What was claimed, expected, allowed and measured."""
     rows = "".join(_row(claim) for claim in claims)
@@ -67,9 +72,12 @@ def _tolerance(claim: dict[str, Any]) -> str:
     tau = number(claim["tolerance"], 4)
     if not claim["tolerance"]:
         return "none"
-    return {"abs": f"± {tau}", "rel": f"± {tau} relative", "sigma": f"{tau} σ", "factor": f"factor {tau}"}[
-        claim["tolerance_kind"]
-    ]
+    shown = {"abs": f"± {tau}", "rel": f"± {tau} relative", "sigma": f"{tau} σ", "factor": f"factor {tau}"}
+    smallest = claim.get("detects")  # records of earlier versions have none
+    if smallest is None:
+        return shown[claim["tolerance_kind"]]
+    least = min(smallest) if isinstance(smallest, list) else smallest
+    return f'{shown[claim["tolerance_kind"]]}<p class="source">detects {number(least, 3)}</p>'
 
 
 def _pairs(claim: dict[str, Any]) -> list[tuple[Any, Any]]:

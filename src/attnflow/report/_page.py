@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files import write_atomically
-from ._claims import badge, claim_table
+from ._claims import badge, claim_table, is_observation
 from ._reference import references
 from ._text import count, e, number, seconds
 from ._versions import Versions, computed_with, outdated, statement
@@ -58,7 +58,8 @@ def page(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versio
 {sections}
 </main>
 <footer>
-<p>Every expected number comes from the theory or from an independent computation. The data behind this page lie
+<p>Every expected number comes from the theory or from an independent computation, but for observations: their
+thresholds are ours, they guard against change and confirm no theory. The data behind this page lie
 next to it, one NetCDF file for each computation; the figures are there as PNG and SVG.</p>
 </footer>
 </body>
@@ -71,7 +72,9 @@ def _summary(records: list[dict[str, Any]]) -> str:
     judged = sum(statuses.values()) - statuses["skipped"]
     verdict = "All claims hold" if statuses["holds"] == judged else f"{statuses['holds']} of {judged} claims hold"
     tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
-    return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}</p>'
+    observed = sum(is_observation(claim) for record in records for claim in record["claims"])
+    told = f" · {count(observed, 'observation')} among them" if observed else ""
+    return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}{told}</p>'
 
 
 def _not_present(old: list[str]) -> str:

@@ -29,7 +29,7 @@ CLAIMS = [
         expected=2,
         measure=not_at_the_first,
         source=f"{PAGE}, The first token leads",
-        provenance="theorem",
+        provenance="observation",
         note="1e-8 is asked for; 1 of 3400 draws was slower (a token sees little but itself); at five times that rate "
         "3 of 100 are a chance of 5e-4, which is why we allow two",
     ),
@@ -40,7 +40,7 @@ CLAIMS = [
         expected=3,
         measure=not_at_the_axis,
         source=f"{PAGE}, The spectrum of V",
-        provenance="theorem",
+        provenance="observation",
         note="0.8 per cent of draws are slower (24 of 3000): 4 of 40 is chance of 4e-4",
     ),
     Claim(
@@ -58,10 +58,12 @@ CLAIMS = [
         expected=0.71,
         tolerance=4,
         tolerance_kind="sigma",
+        detects=0.1,
+        possible=(0, 1),
         measure=two_clusters,
         source=f"{PAGE}, The spectrum of V",
         provenance="derived",
-        note="compared with 200 draws of another program, whose standard error is included",
+        note="no theory gives this share; tests/witnesses/causal_clusters.py counted it, and its error is included",
     ),
     Claim(
         id="clustering-double-eigenvalue",
@@ -80,9 +82,8 @@ CLAIMS = [
         expected=28,
         measure=without_clusters("distinct"),
         source=f"{PAGE}, The spectrum of V",
-        provenance="derived",
-        note="28 is our threshold: nothing clusters, yet two tokens may meet by chance; 31 or 32 in four draws of "
-        "another program, 30 in 2 of 3000 of ours",
+        provenance="observation",
+        note="28 is our threshold: nothing clusters, yet two tokens may meet by chance; 30 in 2 of 3000 of our draws",
     ),
     Claim(
         id="clustering-negative-moving",
@@ -91,7 +92,7 @@ CLAIMS = [
         expected=0.005,
         measure=without_clusters("speed"),
         source=f"{PAGE}, The spectrum of V",
-        provenance="derived",
+        provenance="observation",
         note="0.005 is our threshold; the least of 3000 draws was 0.018, and no theory gives a number",
     ),
     Claim(
@@ -102,7 +103,7 @@ CLAIMS = [
         tolerance=0.02,
         measure=mean_norm,
         source=f"{PAGE}, The spectrum of V",
-        provenance="derived",
+        provenance="observation",
     ),
     Claim(
         id="clustering-strong-count",
@@ -122,9 +123,11 @@ CLAIMS = [
         expected=16.33749,
         tolerance=4,
         tolerance_kind="sigma",
+        detects=0.33,
         measure=counted("strong", d=3, n=200),
         source=f"{PAGE}, Centers",
         provenance="derived",
+        note="with the measure of a flat cap, δ²/4, there would be 0.34 fewer",
     ),
     Claim(
         id="clustering-parking",
@@ -153,7 +156,7 @@ CLAIMS = [
         expected=0.9,
         measure=stayed,
         source=f"{PAGE}, Strong centers are slow",
-        provenance="derived",
+        provenance="observation",
         note="0.9 and 0.1 are our thresholds for what looks stationary in the paper's figure 2; those that move have "
         "others hardly beyond δ",
     ),
@@ -164,8 +167,8 @@ CLAIMS = [
         expected=0.012,
         measure=typical_motion,
         source=f"{PAGE}, Strong centers are slow",
-        provenance="derived",
-        note="0.012 was the largest displacement in three draws of another program; to ask it of the median is ours",
+        provenance="observation",
+        note="0.012 is our threshold",
     ),
     Claim(
         id="clustering-gathered",
@@ -174,8 +177,8 @@ CLAIMS = [
         expected=0.88,
         measure=gathered,
         source=f"{PAGE}, Strong centers are slow",
-        provenance="derived",
-        note="0.88 was the least share in three draws of another program; to ask it of the mean is ours",
+        provenance="observation",
+        note="0.88 is our threshold",
     ),
     Claim(
         id="clustering-clusters",
@@ -184,10 +187,11 @@ CLAIMS = [
         expected=list(COUNTED),
         tolerance=4,
         tolerance_kind="sigma",
+        detects=[3.0, 1.2, 1.0, 1.0, 1.0],
         measure=clusters,
         source=f"{PAGE}, Strong centers are slow",
         provenance="derived",
-        note="compared with three draws of another program, whose standard error is included",
+        note="no theory gives these; tests/witnesses/causal_clusters.py counted them, and its error is included",
     ),
     Claim(
         id="clustering-first-rests",

@@ -79,7 +79,7 @@ CLAIMS = [
         expected=10,
         measure=final_rank,
         source=f"{PAPER}, the figure of low rank",
-        provenance="figure",
+        provenance="observation",
         note="an observation on the true dynamics, and n/4 is ours; the paper's picture is of the linear flow",
     ),
     Claim(
@@ -89,7 +89,7 @@ CLAIMS = [
         expected=1e-6,
         measure=final_doubt,
         source=f"{PAPER}, the figure of low rank",
-        provenance="figure",
+        provenance="observation",
     ),
     Claim(
         id="high-rank-is-leaders",
@@ -125,7 +125,7 @@ CLAIMS = [
         expected=3,
         measure=final_leaders,
         source=f"{PAPER}, the figure of leaders",
-        provenance="figure",
+        provenance="observation",
         note="an observation: the figure shows few leaders, and three is our reading of few",
     ),
 ]

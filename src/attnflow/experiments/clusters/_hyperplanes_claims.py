@@ -174,7 +174,7 @@ CLAIMS = [
         expected=3,
         measure=subspaces,
         source=f"{PAPER}, the codimension conjecture",
-        provenance="figure",
+        provenance="observation",
         note="a conjecture, not a theorem: an observation on one draw",
     ),
 ]

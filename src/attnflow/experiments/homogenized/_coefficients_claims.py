@@ -98,6 +98,8 @@ CLAIMS = [
         "Two tokens",
         4,
         tolerance_kind="sigma",
+        detects=0.05,
+        note="C₁₁ and C₁₂ differ by 0.088 or more",
     ),
     claim(
         "ito",
@@ -107,6 +109,8 @@ CLAIMS = [
         "Inner products",
         4,
         tolerance_kind="sigma",
+        detects=0.12,
+        note="a fifth of the smallest of them",
     ),
     claim(
         "c0",
@@ -240,7 +244,9 @@ CLAIMS = [
         "Where two tokens end",
         4,
         tolerance_kind="sigma",
-        note="the standard error is that of the simulation; the law here has none",
+        detects=0.1,
+        possible=(0, 1),
+        note="the standard error is that of the simulation, the law has none; neighbouring dimensions differ by 0.14",
     ),
     claim(
         "near-minus",
@@ -250,6 +256,8 @@ CLAIMS = [
         "Where two tokens end",
         4,
         tolerance_kind="sigma",
-        note="the standard error is that of the simulation; the law here has none",
+        detects=0.1,
+        possible=(0, 1),
+        note="the standard error is that of the simulation, the law here has none; d = 3 and d = 4 differ by 0.13",
     ),
 ]

@@ -22,7 +22,7 @@ def cells(scale: str) -> list[Cell]:
     full = scale == "full"
     sizes = sorted({*SIZES, *LONGER, *((8192, 32768) if full else ())})
     betas = sorted({*BETAS, *(COLDER if full else ())})
-    finite = FINITE if full else {64: FINITE[64]}
+    finite = FINITE if full else FINITE[:1]
     return [
         *({"part": "collapse", "n": n, "beta": beta} for n in sizes for beta in (*betas, "infinite")),
         *({"part": "sharing", "n": 128, "beta": beta} for beta in SHOWN),

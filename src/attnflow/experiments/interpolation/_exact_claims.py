@@ -236,17 +236,7 @@ CLAIMS = [
         expected=1e-6,
         measure=each("softmax", "below"),
         source=f"{PAGE}, Softmax",
-        provenance="derived",
-    ),
-    Claim(
-        id="exact-refusals",
-        statement="Refused in a sentence: other order or multiplicity with other outputs, more points than tokens, a "
-        "difference of 1e−13, d = 1, single precision",
-        kind="equal",
-        expected=1.0,
-        measure=each("refusals", "refused"),
-        source=f"{PAGE}, What is refused",
-        provenance="derived",
+        provenance="observation",
     ),
     Claim(
         id="exact-symmetry",

@@ -95,13 +95,4 @@ CLAIMS = [
         source=PHASES,
         provenance="derived",
     ),
-    Claim(
-        id="field-assumptions",
-        statement="The assumptions hold for the reference pair; a singular B and a leading complex pair are told",
-        kind="equal",
-        expected=[1, 0, 0],
-        measure=of("clusters", "verdicts"),
-        source=f"{PAGE}, Assumptions",
-        provenance="derived",
-    ),
 ]

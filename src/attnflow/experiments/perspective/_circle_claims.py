@@ -11,7 +11,7 @@ FIGURE = "arXiv:2312.10794, Figure 4"
 NUMBERS = "docs/theory/sphere.md, Clusters on the circle"
 SIGMA = 3.9  # standard errors: one false alarm in 10,000, and for 256 draws no wider than 0.12
 
-# (beta, t) -> {number of clusters: probability} and how many draws they come from, by another program.
+# (beta, t) -> {number of clusters: probability} and how many draws they come from (tests/witnesses/sphere_draws.py).
 LATE = {(4.0, 30.0): ({1: 0.011, 2: 0.898, 3: 0.091}, 2048), (9.0, 30.0): ({2: 0.055, 3: 0.722, 4: 0.223}, 1536)}
 COUNTS = {(4.0, 18.0): {1: 1, 2: 194, 3: 61}, (9.0, 18.0): {2: 4, 3: 166, 4: 83, 5: 3}}
 EARLY = {key: ({k: c / 256 for k, c in row.items()}, 256) for key, row in COUNTS.items()}
@@ -53,6 +53,8 @@ def _claim(beta: float, t: float, clusters: int) -> Claim:
         expected=law[clusters],
         tolerance=SIGMA,
         tolerance_kind="sigma",
+        detects=0.14,
+        possible=(0, 1),
         measure=compared(beta, t, clusters),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",

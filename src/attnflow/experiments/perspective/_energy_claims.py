@@ -144,9 +144,11 @@ CLAIMS = [
         expected=UNIFORM,
         tolerance=4.5,
         tolerance_kind="sigma",
+        detects=[0.1 * value for value in UNIFORM],
         measure=uniform_by_sample,
         source="docs/theory/sphere.md, Energy of the uniform measure",
         provenance="derived",
+        note="it must tell ten per cent; neighbouring dimensions differ by thirty",
     ),
     Claim(
         id="energy-split-token",

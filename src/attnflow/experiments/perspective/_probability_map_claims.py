@@ -1,6 +1,7 @@
 """What is claimed of the probability map, and how it is measured on the results of `probability_map`.
 
-Reference numbers come from another program and have standard errors; a claim in standard errors combines both.
+Reference numbers are those of tests/witnesses/sphere_draws.py and have standard errors; a claim in standard errors
+combines both.
 """
 
 import math
@@ -19,14 +20,23 @@ Row = dict[Time, tuple[float, float]]
 REFERENCE: dict[tuple[int, float], Row] = {
     (2, 4.0): {5: (0.2376, 0.0018), 10: (0.4493, 0.0022), 18: (0.5000, 0.0022), 30: (0.5266, 0.0022)},
     (2, 9.0): {5: (0.2122, 0.0013), 10: (0.3033, 0.0016), 18: (0.3271, 0.0029), 30: (0.3460, 0.0017)},
-    (8, 4.0): {5: (0.040, 0.005), 10: (0.644, 0.025), 18: (0.787, 0.027), 30: (0.829, 0.027)},
-    (8, 9.0): {5: (0.0165, 0.001), 10: (0.103, 0.005), 18: (0.165, 0.008), 30: (0.211, 0.009)},
+    (8, 4.0): {5: (0.0338, 0.0012), 10: (0.5973, 0.0091), 18: (0.7636, 0.0100), 30: (0.8369, 0.0096)},
+    (8, 9.0): {5: (0.0163, 0.0004), 10: (0.0918, 0.0015), 18: (0.1564, 0.0022), 30: (0.2022, 0.0027)},
     (32, 4.0): {7: (0.475, 0.018), 8: (0.931, 0.010)},
-    (128, 4.0): {7: (0.64, 0.05)},
-    (128, 6.0): {14: (0.28, 0.06), 16: (0.98, 0.01)},
+    (128, 4.0): {7: (0.6307, 0.0133)},
+    (128, 6.0): {14: (0.3184, 0.0148), 16: (0.9552, 0.0052)},
     (512, 4.0): {7: (0.61, 0.10)},
     (512, 6.0): {16: (0.74, 0.10)},
 }
+EULER = (0.0385, "the authors' scheme is 0.0385 late at t = 5, β = 4")
+JUMP = (0.2, "0.2 is a jump that comes five per cent earlier or later")
+# What each row must detect, and what that is.
+DETECTS = {
+    (2, 4.0): EULER,
+    (2, 9.0): EULER,
+    (8, 4.0): (0.14, "from t = 10 to t = 18 it grows by 0.16"),
+    (8, 9.0): (0.045, "from t = 18 to t = 30 it grows by 0.045"),
+} | {(d, beta): JUMP for d in (32, 128, 512) for beta in (4.0, 6.0)}
 # Where all reference draws agreed (but for .002): the probability is 0 or 1 up to a small number.
 SETTLED: dict[tuple[int, float], dict[Time, float | int]] = {
     (32, 4.0): {5: 0, 10: 1, 18: 1},
@@ -138,10 +148,12 @@ TABLE = [
         expected=[p for p, _ in times.values()],
         tolerance=SIGMA,
         tolerance_kind="sigma",
+        detects=DETECTS[d, beta][0],
+        possible=(0, 1),
         measure=row(d, beta),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",
-        note="standard errors: ours and the reference's together",
+        note=f"standard errors: ours and the reference's together; {DETECTS[d, beta][1]}",
         scales=_scales(d),
     )
     for (d, beta), times in REFERENCE.items()
@@ -208,9 +220,12 @@ CLAIMS = [
         expected=SAME_DRAWS["euler-retract"],
         tolerance=SIGMA,
         tolerance_kind="sigma",
+        detects=[0.0385, 0.1],
+        possible=(0, 1),
         measure=same_draws("euler-retract"),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",
+        note="at t = 5 the accurate scheme is above it by 0.0385",
     ),
     Claim(
         id="map-scheme-accurate",
@@ -219,9 +234,12 @@ CLAIMS = [
         expected=SAME_DRAWS["rk4"],
         tolerance=SIGMA,
         tolerance_kind="sigma",
+        detects=[0.0385, 0.1],
+        possible=(0, 1),
         measure=same_draws("rk4"),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",
+        note="at t = 5 the authors' scheme is below it by 0.0385",
     ),
     Claim(
         id="map-euler-is-late",

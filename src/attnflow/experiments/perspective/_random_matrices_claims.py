@@ -5,6 +5,7 @@ from ._random_matrices_ensembles import ENSEMBLES, expected_square
 
 CONTROL_BETA = 4.0
 SIZE_DIMENSION = 32  # of the claim on the size of V
+SIZE_DETECTS = [0.1 * expected_square(name, SIZE_DIMENSION) for name in ENSEMBLES]
 THEORY = "docs/theory/sphere-theorems.md"
 
 
@@ -58,10 +59,12 @@ def _control_claim(scale: str, d: int, expected: float) -> Claim:
         expected=expected,
         tolerance=4.5,
         tolerance_kind="sigma",
+        detects=0.2,
+        possible=(0, 1),
         measure=control,
         source=f"{THEORY}, A map to compare with",
         provenance="derived",
-        note="the standard error is ours and that of the expected value together",
+        note="standard errors of ours and of the expected value together; 0.2 is a jump five per cent earlier or later",
         scales=(scale,),
     )
 
@@ -76,9 +79,11 @@ CLAIMS = [
         expected=[expected_square(name, SIZE_DIMENSION) for name in ENSEMBLES],
         tolerance=4.5,
         tolerance_kind="sigma",
+        detects=SIZE_DETECTS,
         measure=sizes,
         source=f"{THEORY}, How large V is",
         provenance="derived",
+        note="it must tell ten per cent; a forgotten factor of two would be ten times as much",
     ),
     Claim(
         id="random-ascent",
@@ -108,7 +113,7 @@ CLAIMS = [
         expected=0.1,
         measure=whole_change,
         source="arXiv:2312.10794, Section 3",
-        provenance="theorem",
+        provenance="observation",
         note="that it moves is the theorem's; 0.1 is our threshold, far above round-off",
     ),
     Claim(
@@ -157,7 +162,7 @@ CLAIMS = [
         expected=0.01,
         measure=least("as_given", part="step"),
         source=f"{THEORY}, Rows multiplied from the right",
-        provenance="derived",
+        provenance="observation",
         note="0.01 is our threshold, far above round-off",
     ),
 ]

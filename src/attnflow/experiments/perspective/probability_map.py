@@ -26,7 +26,7 @@ def cells(scale: str) -> list[Cell]:
     full = scale == "full"
     dimensions = (2, 8, 32, 128, 512, 1024) if full else (2, 8, 32, 128)
     grid = {"betas": 90, "checkpoints": 300} if full else {"betas": 18, "checkpoints": 150}
-    draws = {d: 1024 if full else 256 if d == PLANE else 32 for d in dimensions}
+    draws = {d: 1024 if full else 256 if d == PLANE else 128 for d in dimensions}
     maps = [{"part": "map", "d": d, "scheme": s, "draws": draws[d], **grid} for d in dimensions for s in SCHEMES]
     return [*maps, *({"part": "precision", "scheme": s, "draws": 256} for s in SCHEMES if full)]
 

@@ -192,7 +192,7 @@ EXPERIMENT = Experiment(
             expected=1e-6,
             measure=spread,
             source="arXiv:2312.10794, Theorem 6.1",
-            provenance="theorem",
+            provenance="observation",
             note="the theorem gives the limit; that 30 is long enough is our choice",
         ),
         Claim(
