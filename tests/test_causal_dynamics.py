@@ -355,7 +355,16 @@ def test_expected_counts():
 # Experiments: the acceptance rows, and the figure of the paper
 
 
-LATER = ("speed-bound", "strong-stay", "strong-motion", "gathered", "clusters", "first-rests", "strong-count-sphere")
+LATER = (
+    "simple-share",
+    "speed-bound",
+    "strong-stay",
+    "strong-motion",
+    "gathered",
+    "clusters",
+    "first-rests",
+    "strong-count-sphere",
+)
 
 
 def test_rows_of_the_theory():
@@ -366,6 +375,8 @@ def test_rows_of_the_theory():
     later = {f"clustering-{name}" for name in LATER}
     assert later < {claim.id for claim in clustering.CLAIMS}
     holds(clustering, results, *(claim.id for claim in clustering.CLAIMS if claim.id not in later))
+    share = verdicts(clustering, results, "clustering-simple-share")["clustering-simple-share"]
+    assert share["status"] == "error" and "refused" in share["note"], "forty draws cannot tell a tenth"
     # The claim allows for slow draws in a hundred others; among these twenty there is none.
     assert verdicts(clustering, results, "clustering-first-token")["clustering-first-token"]["measured"] == 0
 

@@ -1,9 +1,9 @@
 """Experiments: how they are declared and found, and that the library's own can fail."""
 
 import dataclasses
-import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -123,6 +123,21 @@ def test_declaration(name):
     for c in e.claims:
         assert c.statement and c.source and c.paper == e.paper
     assert all(figure.__doc__ for figure in e.figures), "the docstring of a figure is its caption"
+
+
+OURS = re.compile(r"our (own )?(threshold|choice|reading)|(is|are) ours|calibrated|an observation")
+
+
+def test_a_threshold_of_ours_is_an_observation():
+    ours = {c.id: c.provenance for e in OWN.values() for c in e.claims if OURS.search(c.note)}
+    assert len(ours) > 15 and set(ours.values()) == {"observation"}, ours
+
+
+def test_claims_in_standard_errors_say_what_they_detect():
+    sigma = [c for e in OWN.values() for c in e.claims if c.tolerance_kind == "sigma"]
+    assert len(sigma) > 80 and all(c.detects for c in sigma)
+    shares = [c for c in sigma if "probability" in c.statement or "share" in c.statement.lower()]
+    assert shares and all(c.possible == (0, 1) for c in shares), [c.id for c in shares if c.possible != (0, 1)]
 
 
 def test_listing_experiments_imports_nothing_heavy():

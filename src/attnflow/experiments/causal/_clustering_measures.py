@@ -49,10 +49,10 @@ def both_ends(results: Results) -> Any:
 
 
 def two_clusters(results: Results) -> tuple[float, float]:
-    """The share of draws with two clusters; the standard error is ours and that of the 200 draws compared with."""
+    """The share of draws with two clusters; the standard error is ours and that of the 4000 draws compared with."""
     both = both_ends(results)
     share = float(both.mean())
-    return share, (share * (1 - share) * (1 / len(both) + 1 / 200)) ** 0.5
+    return share, (share * (1 - share) * (1 / len(both) + 1 / 4000)) ** 0.5
 
 
 def double_spread(results: Results) -> list[float]:

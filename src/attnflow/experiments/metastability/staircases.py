@@ -2,7 +2,7 @@ r"""Staircases of the energy: from many tokens to one cluster, over up to a hund
 
 Clusters see each other with the kernel $e^{-\beta(1 - \cos u)}$, so that merges are separated by factors and not by
 differences of time. Here tokens of several data sets without chance are followed to the last merge, and the times of
-all merges are compared with those of two other programs.
+all merges are compared with those of SciPy (tests/witnesses/staircases.py).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -103,7 +103,7 @@ EXPERIMENT = Experiment(
     summary=(
         "Tokens gather in clusters which wait for exponentially long times before two of them merge. The energy rises "
         "in steps whose heights are sums of squared masses. Merges of several data sets are timed, from a few units "
-        "to 10¹⁴³, and compared with two other programs; in suitable clocks the energy approaches a step function."
+        "to 10¹⁴³, and compared with those of SciPy; in suitable clocks the energy approaches a step function."
     ),
     cells=cells,
     compute=compute,

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import xarray
 
 SOURCE = "docs/theory/metastability.md, Why merging is needed"
-FOUND = {4.0: 2773.677, 9.0: 1.8718137e7, 16.0: 8.3794e12}  # times of the last merge; other programs, merged
+# Times of the last merge, by SciPy with merging (tests/witnesses/staircases.py).
+FOUND = {4.0: 2773.677, 9.0: 1.8718137e7, 16.0: 8.3794e12}
 STUCK = 30.0
 
 

@@ -10,7 +10,7 @@ CROSSED = (0, 2, 4, 6)  # values of beta at which particles are followed to t*, 
 PAPER = "arXiv:2312.10794, Theorem 6.8"
 PHASE = "docs/theory/sphere.md, The phase curve"
 AT_ZERO = "docs/theory/sphere.md, Equiangular tokens at β = 0"
-# t*(beta) for beta = 0, 1, ..., 9, computed by two independent routes (quadrature and an ODE event).
+# t*(beta) for beta = 0, 1, ..., 9, by quadrature and by an ODE event.
 TABLE = {
     32: [5.186261, 5.270284, 5.458394, 5.897609, 6.953502, 9.544329, 15.995314, 32.233105, 73.445676, 178.73093],
     128: [5.879396, 5.909020, 5.978673, 6.148087, 6.569550, 7.634246, 10.353018, 17.350424, 35.467473, 82.593358],

@@ -21,7 +21,7 @@ DRAW = 4  # the realisation that is shown: at seed 0 it has the most frequent nu
 def cells(scale: str) -> list[Cell]:
     return [
         {"part": "snapshots", "betas": list(BETAS)},
-        {"part": "counts", "betas": list(BETAS), "draws": 2048 if scale == "full" else 1024},
+        {"part": "counts", "betas": list(BETAS), "draws": 2048 if scale == "full" else 512},
     ]
 
 

@@ -1,8 +1,8 @@
 r"""The energy, what it gains, and its least value (section 3 of the paper).
 
 Six weighted tokens on $S^2$ and ten in $S^3$ with a matrix $B$, neither drawn at random, are followed in time. Their
-energies and positions are compared with numbers from another program, and what the energy gains with the time integral
-of what the theory says it must gain. No flow at all is needed for the energy of the uniform measure.
+energies and positions are compared with numbers of SciPy (tests/witness.py), and what the energy gains with the time
+integral of what the theory says it must gain. No flow at all is needed for the energy of the uniform measure.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -180,7 +180,7 @@ EXPERIMENT = Experiment(
     summary=(
         "Attention with V = B, symmetric, climbs an interaction energy, and the theory says how fast: the squared "
         "speeds of the tokens, weighed by their denominators, are what is gained in each instant. Two small clouds "
-        "without chance are followed and compared with numbers from another program. The uniform measure has the "
+        "without chance are followed and compared with numbers of SciPy. The uniform measure has the "
         "least energy of all, which a Bessel function gives."
     ),
     cells=cells,

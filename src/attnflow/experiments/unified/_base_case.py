@@ -9,7 +9,7 @@ A2, V2 = ((-0.3, 0.2), (0.1, 0.25)), ((0.2, 0.1), (-0.3, 0.3))  # the second hea
 ALPHA, SIGMA = (0.3, -0.2), ((1.0, 0.3), (0.3, 0.7))
 OTHER_ALPHA, OTHER_SIGMA = (0.32, -0.18), ((1.05, 0.28), (0.28, 0.72))
 
-# Mean and covariance (s11, s12, s22) at t = 1, found twice independently by SciPy at a tolerance of 1e-10.
+# Mean and covariance (s11, s12, s22) at t = 1, by SciPy: tests/witnesses/gaussian_laws.py.
 AT_ONE = {
     "softmax": (0.613363, -0.090838, 1.314554, 0.477435, 0.943425),
     "two heads": (0.675556, -0.293722, 1.209221, 0.598047, 1.001507),
