@@ -102,7 +102,6 @@ def _draws(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(
         {
             "euler": (dims, np.stack([pulled_back(x, early, eye, step=dt) for x in euler])),
-            "wrongly": (dims, euler * np.exp(-early)[:, None, None]),
             "flow": (dims, smooth[:, :-1]),
             "last": (("draw", "token", "coordinate"), smooth[:, -1]),
         },

@@ -26,7 +26,6 @@ def cells(scale: str) -> list[Cell]:
         *({"part": "fractions", "d": d, "mode": mode} for d in (2, 3) for mode in MODES),
         *({"part": "stress", "family": family, "seeds": SEEDS[scale]} for family in FAMILIES),
         *({"part": "softmax", "mode": mode} for mode in MODES),
-        {"part": "refusals"},
         {"part": "symmetry"},
         {"part": "states"},
     ]
@@ -38,7 +37,6 @@ def compute(cell: Cell) -> "xarray.Dataset":
         "fractions": _fractions,
         "stress": _stress,
         "softmax": _softmax,
-        "refusals": _refusals,
         "symmetry": _symmetry,
         "states": _states,
     }
@@ -138,34 +136,6 @@ def _softmax(cell: Cell) -> "xarray.Dataset":
         },
         coords={"beta": beta},
     )
-
-
-def _refusals(cell: Cell) -> "xarray.Dataset":
-    """What no network can do, or float64 cannot hold."""
-    import numpy as np
-    import xarray
-
-    import attnflow as af
-    from attnflow.errors import InputError
-
-    rng = np.random.default_rng(cell["seed"])
-    x, y, z = rng.standard_normal((4, 2)), rng.standard_normal((1, 2)), rng.standard_normal((1, 2))
-    cases = {
-        "order": ([x, x[::-1]], [y, z]),
-        "multiplicity": ([x, np.concatenate([x, x])], [y, z]),
-        "points": ([np.repeat(x[:1], 3, axis=0)], [rng.standard_normal((2, 2))]),
-        "shift": ([x, np.concatenate([x[:-1], x[-1:] + 1e-13])], [y, z]),
-        "line": ([x[:, :1]], [y[:, :1]]),
-        "single": ([x.astype(np.float32)], [y]),
-    }
-    told = []
-    for inputs, outputs in cases.values():
-        try:
-            af.interpolate(inputs, outputs)
-            told.append(0.0)
-        except InputError:
-            told.append(1.0)
-    return xarray.Dataset({"refused": ("case", told)}, coords={"case": list(cases)})
 
 
 def _symmetry(cell: Cell) -> "xarray.Dataset":

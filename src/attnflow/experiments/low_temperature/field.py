@@ -110,31 +110,9 @@ def _clusters() -> "xarray.Dataset":
             "rates": ("rate", [rates.concentration, rates.mean, rates.deviation]),
             "linearised": ("rate", [float(free), eigenvalues[-1], eigenvalues[0]]),
             "spread": float(np.ptp(eigenvalues[:-1])),
-            "verdicts": ("case", _verdicts()),
         },
         coords={"beta": list(BETAS)},
     )
-
-
-def _verdicts() -> list[int]:
-    """Whether the assumptions hold: the reference pair, a singular B, a leading complex pair."""
-    import warnings
-
-    import numpy as np
-
-    import attnflow as af
-
-    pairs = (
-        (np.diag([1.0, 2.0]), np.diag([3.0, 1.0])),
-        (np.diag([1.0, 2.0]), np.diag([3.0, 0.0])),
-        (np.array([[1.0, -1.0], [1.0, 1.0]]), np.eye(2)),
-    )
-    found = []
-    for V, B in pairs:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            found.append(int(af.check_low_temperature_assumptions(V=V, B=B).ok and not told))
-    return found
 
 
 EXPERIMENT = Experiment(

@@ -86,7 +86,7 @@ def no_gradient(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    from ._single_cluster_runs import follow, kinds
+    from ._single_cluster_runs import follow
 
     n, d, beta = cell["n"], cell["d"], cell["beta"]
     V = np.zeros((d, d))
@@ -97,14 +97,10 @@ def no_gradient(cell: Cell) -> "xarray.Dataset":
     pull = np.einsum("tij,tja->tia", kernel, xs) / n
     force = np.einsum("tij,tja->tia", kernel / kernel.sum(axis=2, keepdims=True), xs) @ V.T
     speed = force - (force * xs).sum(axis=2, keepdims=True) * xs
-    B, tilted = np.diag([2.0, 1.0, -1.0]), np.eye(d) + np.eye(d, k=1)
-    asked = [(B, B), (B, -B), (None, V), (tilted, tilted), (B, None)]
-    verdicts = [af.is_gradient_flow(kinds("SA", beta=beta, B=b, V=v), d) for b, v in asked]
     return xarray.Dataset(
         {
             "energy": ("time", kernel.mean(axis=(1, 2)) / (2 * beta)),
             "slope": ("time", (speed * pull).sum(axis=(1, 2)) / n),
-            "declared": ("case", np.array(verdicts, dtype=float)),
         },
         coords={"time": ts},
     )

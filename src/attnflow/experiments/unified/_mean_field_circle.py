@@ -54,7 +54,6 @@ def concentration(cell: Cell) -> "xarray.Dataset":
     data["angle"] = ("cell", law.centres[0])
     data["token"] = (("time", "number"), np.arctan2(run.xs[..., 1], run.xs[..., 0]) % (2 * np.pi))
     data["energy"] = ("time", law.energy())
-    data["total"] = ("time", law.mass)
     data["unresolved"] = ("time", law.unresolved)
     return data
 

@@ -29,8 +29,6 @@ def _solved(attention: Any, density: Any, t1: float, cells: int, interval: tuple
             "mean": ("time", mean),
             "variance": ("time", variance),
             "kurtosis": ("time", kurtosis),
-            "total": ("time", law.mass),
-            "least": ("time", law.masses.min(axis=1)),
         },
         coords={"time": law.ts},
     )

@@ -91,7 +91,7 @@ def masked_gaussian(cell: Cell) -> "xarray.Dataset":
 
 
 def conditional(cell: Cell) -> "xarray.Dataset":
-    """The conditional distance of random sequences: against the root mean square, of unequal lengths, against W_p."""
+    """The conditional distance of random sequences: against the root mean square, and against W_p."""
     import numpy as np
     import xarray
 
@@ -106,7 +106,6 @@ def conditional(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(
         {
             "difference": float(distance(x[0], y[0]) - rms),
-            "unequal": float(np.isinf(distance(x[0], y[0, :30]))),
             "refined": float(distance(np.repeat(x[0], 3, axis=0), y[0], relax="piecewise") - rms),
             "excess": ("case", [*map(float, less), float(law)]),
         }
