@@ -1,8 +1,8 @@
 r"""What is left of the motion of clusters: an equilibrium, a metastable state, or something that rounding hides.
 
 Clusters of softmax attention attract each other with forces of the order $e^{-\beta(1 - \cos u)}$, and a velocity is
-only known up to its rounding, $8\,\varepsilon\,|F|$ with $F$ the force before projection. A slow state is therefore
-looked at in two ways.
+only known up to its rounding, $8\,\varepsilon\,(|F| + L|x|)$ with $F$ the force before projection and $L$ how it
+changes with the tokens. A slow state is therefore looked at in two ways.
 
 **Where `long_time` applies** tokens that have met are one, at their mean, and the drift of what remains is computed
 from differences, in which nothing is lost (`flows/_merging.py`). One point rests, and so does a configuration whose
@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .. import pairsums
-from ..flows.metastability import ROUNDING, Drift, applies, drift, log_duration, meeting_time
+from ..flows.metastability import ROUNDING, applies, drift, log_duration, meeting_time
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
 from ._clouds import Clouds, along, masses
@@ -89,13 +89,13 @@ def remaining_motion(
         speed, rounding = (np.where(known, np.exp(a), np.nan) for a in (speed, rounding))
         rest = np.exp(log_visible - log_duration(run))
     limits = _limits(state[-1], speed[-1], rounding[-1], model)
-    numbers = (a.reshape(batch)[()] for a in (np.where(known, time, np.nan), speed, rounding, rest))
-    return Motion(state.reshape(batch) if batch else str(state[0]), *numbers, limits)
+    time, speed, rounding, rest = (a.reshape(batch)[()] for a in (np.where(known, time, np.nan), speed, rounding, rest))
+    return Motion(state.reshape(batch) if batch else str(state[0]), time, speed, rounding, rest, limits)
 
 
 class _Parts(NamedTuple):
-    """Of one cloud: the speed of the fastest token and of the fastest centre, the rounding of velocities, the largest
-    force, whether an equilibrium is next to it, and about when the motion of centres will be seen."""
+    """Of one cloud: the speed of the fastest token and of the fastest centre, the rounding of velocities, the size of
+    what they are differences of, whether an equilibrium is next to it, and about when the motion of centres is seen."""
 
     speed: Any
     drift: Any
@@ -121,23 +121,30 @@ def _parts(
     total = jnp.zeros(n, x.dtype).at[group].add(mass)
     mean = jnp.zeros_like(x).at[group].add(mass[:, None] * v) / jnp.where(total > 0, total, 1)[:, None]
     centres = mean[group]
-    largest = jnp.max(jnp.linalg.norm(force, axis=-1))
-    rounding = ROUNDING * jnp.finfo(x.dtype).eps * largest
 
     def ahead(part: Float[Array, "n d"]) -> tuple[Array, Array, Array]:
-        """The speed of a part of the motion, whether it turns back within a step, and how its speed grows."""
-        fast = jnp.max(jnp.linalg.norm(part, axis=-1))
+        """The speed of a part of the motion, the velocity along it after a step of it, and how velocities change."""
+        fast = _fastest(part)
         unit = part / jnp.where(fast > 0, fast, 1)
-        there = jnp.sum(mass[:, None] * field(model, t, x + step * unit, w) * unit)
-        here = jnp.sum(mass[:, None] * v * unit)
-        return fast, (fast <= rounding) | (there < 0), (there - here) / jnp.where(here > 0, here * step, 1)
+        there = field(model, t, x + step * unit, w)
+        change = _fastest(there - v) / jnp.where(step > 0, step, 1)
+        return fast, jnp.sum(mass[:, None] * there * unit), jnp.where(fast > 0, change, 0)
 
-    drifting, back, growth = ahead(centres)
-    _, inside, _ = ahead(v - centres)
-    speed = jnp.max(jnp.linalg.norm(v, axis=-1))
+    drifting, further, change = ahead(centres)
+    inside, inner, stiffness = ahead(v - centres)
+    # A force may itself be a difference, and tokens are known up to their rounding.
+    size = _fastest(force) + jnp.maximum(change, stiffness) * _fastest(x)
+    rounding = ROUNDING * jnp.finfo(x.dtype).eps * size
+    settled = ((drifting <= rounding) | (further < 0)) & ((inside <= rounding) | (inner < 0))
+    here = jnp.sum(mass[:, None] * v * centres) / jnp.where(drifting > 0, drifting, 1)
+    growth = (further - here) / jnp.where((here > 0) & (step > 0), here * step, 1)
     way = step / REST / jnp.where(drifting > 0, drifting, 1)
-    time = jnp.minimum(way, 1 / jnp.where(growth > 0, growth * drifting, 1 / jnp.inf))
-    return _Parts(speed, drifting, rounding, largest, back & inside, jnp.where(drifting > rounding, time, jnp.inf))
+    time = jnp.where(growth * way * drifting > 1, 1 / jnp.where(growth > 0, growth * drifting, 1), way)
+    return _Parts(_fastest(v), drifting, rounding, size, settled, jnp.where(drifting > rounding, time, jnp.inf))
+
+
+def _fastest(v: Float[Array, "n d"]) -> Float[Array, ""]:
+    return jnp.max(jnp.linalg.norm(v, axis=-1))
 
 
 def _hears_nobody(found: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
@@ -186,8 +193,8 @@ def _where_exact(
     run: Any = found.run
     n, d = found.xs.shape[-2:]
     slots, few = _slots(np.asarray(found.xs).reshape(-1, n, d), found.w, first)
-    exact = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
-    exact = Drift(*(np.asarray(a, float) for a in exact))
+    exact: Any = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
+    exact = exact._make(np.asarray(a, float) for a in exact)
     one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
     log_time = log_duration(run)
     chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)

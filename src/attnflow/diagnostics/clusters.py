@@ -156,7 +156,7 @@ def clusters(
 def _check_finite(found: Clouds) -> None:
     """Refuse clouds of which some tokens are no numbers; one of which none is, among others, was not reached."""
     finite = np.isfinite(np.asarray(found.xs)).all(axis=-1)
-    unreached = ~finite.any(axis=-1) & (finite.ndim > 1 or found.run is not None)
+    unreached = np.asarray(~finite.any(axis=-1) & (finite.ndim > 1 or found.run is not None))
     lost = ~finite & ~unreached[..., None]
     if lost.any():
         where = np.argwhere(lost)[0]

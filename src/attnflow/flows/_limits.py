@@ -37,7 +37,8 @@ def sentence(run: Run) -> str:
         remedies.append(f"dt = {step:.1g} would do")
     if outcome in (Outcome.NOT_FINITE, Outcome.STALLED, Outcome.MAX_STEPS) and _overflows(run):
         remedies.append("Unnormalized(shifted=True) keeps its exponentials from overflow")
-    if outcome in (Outcome.MAX_STEPS, Outcome.BELOW_ROUNDING) and applies(run.model):
+    elsewhere = run.log_ts is None and applies(run.model)
+    if outcome in (Outcome.MAX_STEPS, Outcome.BELOW_ROUNDING) and elsewhere:
         remedies.append("long_time follows this model however slow it is")
     elif outcome is Outcome.BELOW_ROUNDING and run.xs.dtype != jnp.float64:
         remedies.append("float64 has a billion times the resolution")
