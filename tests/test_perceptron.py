@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import iv
+from scipy.special import iv, ive
 
 import attnflow as af
 from attnflow import registry
@@ -237,6 +237,13 @@ CHANGING = af.Perceptron(
         (lambda: af.localization.minimizer(af.Perceptron(A), 1.0), "circle, d = 2"),
         (lambda: af.localization.minimizer(CIRCLE, 0.0), "0 < beta"),
         (lambda: af.localization.minimizer(CIRCLE, "1"), "beta = '1'"),
+        (lambda: af.localization.minimizer(CIRCLE, np.nan), "beta has an entry that is not finite"),
+        (lambda: af.localization.minimizer(CIRCLE, True), "beta = True is no number"),
+        (lambda: af.localization.minimizer(CIRCLE, 1000.0), "beta = 1000: .* choose one there"),
+        (lambda: af.localization.minimizer(CIRCLE, 1.0, gap=np.nan), "gap has an entry that is not finite"),
+        (lambda: af.localization.certificate([np.nan], perceptron=CIRCLE, beta=1.0), "x has an entry"),
+        (lambda: af.localization.certificate([], perceptron=CIRCLE, beta=1.0), "x has shape"),
+        (lambda: af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=np.inf), "not finite"),
         (lambda: af.localization.minimizer(CIRCLE, 1.0, atoms=0), "atoms = 0"),
         (lambda: af.localization.certificate([0.0, 1.0], [0.5, 0.6], perceptron=CIRCLE, beta=1.0), "sum to 1"),
         (lambda: af.localization.certificate([[0.0, 0.0]], perceptron=CIRCLE, beta=1.0), "not on the circle"),
@@ -320,6 +327,68 @@ def test_the_certificate_of_any_law():
     assert spare.atoms == best.atoms and spare.slack == best.slack  # a point without mass is no atom
     few = af.localization.minimizer(neuron("relu", 3.0), 4.0, atoms=4)
     assert few.capped and few.verdict == "undecided"  # not certified: no verdict
+
+
+@pytest.mark.parametrize(("beta", "omega"), [(50.0, 3.0), (700.0, -3.0)])
+def test_minimisers_at_large_beta(beta, omega):
+    """The kernel is e^beta times larger than U: the least energy is I_0(beta)/2 beta, to all digits."""
+    found = af.localization.minimizer(neuron("relu", omega), beta)
+    unit = np.exp(beta) / (2 * beta)
+    assert found.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
+    assert found.relative_gap < 1e-12 and found.verdict == "density" and found.limits == ()
+    # Sixteen atoms are too few, which is said: equispaced ones have the mean of the kernel over their distances.
+    few = af.localization.minimizer(neuron("relu", omega), beta, atoms=16)
+    level = np.mean(np.exp(beta * (np.cos(2 * np.pi * np.arange(16) / 16) - 1)))
+    assert few.energy / unit == pytest.approx(level, rel=1e-9) and level > 1.15 * ive(0, beta)
+    assert few.capped and few.verdict == "undecided" and "16 atoms are all" in few.limits[0]
+    assert few.limits[0][1:-1] in repr(few) and few.gap >= few.energy - found.energy
+
+
+def on_a_grid(beta, U, count=720, steps=2000):
+    """Bounds of the least energy with masses at equispaced angles: projected gradients with momentum, and duality."""
+    angle = 2 * np.pi * np.arange(count) / count
+    kernel, u = np.fft.rfft(np.exp(beta * (np.cos(angle) - 1))).real, U(angle) * beta * np.exp(-beta)
+    slope = lambda m: np.fft.irfft(kernel * np.fft.rfft(m), count) + u  # noqa: E731
+
+    def projected(v):
+        ordered = np.sort(v)[::-1]
+        level = (np.cumsum(ordered) - 1) / np.arange(1, count + 1)
+        return np.maximum(v - level[np.flatnonzero(ordered > level)[-1]], 0)
+
+    m = y = np.full(count, 1 / count)
+    t, bounds = 1.0, []
+    for _ in range(steps):
+        new = projected(y - slope(y) / kernel.max())
+        then = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        m, y, t = new, new + (t - 1) / then * (new - m), then
+        p = slope(m)
+        bounds.append((m @ (p + u) / 2, m @ (p + u) / 2 - (m @ p - p.min())))
+    above, below = np.array(bounds).T
+    return below.max() * np.exp(beta) / beta, above.min() * np.exp(beta) / beta
+
+
+@pytest.mark.parametrize(
+    ("name", "omega", "beta", "atoms"),
+    [("relu", 3.0, 10.0, 40), ("relu", -1e20, 50.0, None), ("tanh", 1e20, 50.0, None)],
+)
+def test_minimisers_against_a_quadratic_programme(name, omega, beta, atoms):
+    """The energy lies between the bounds of a grid, up to the error of its nodes; where it is certified it is below."""
+    perceptron = af.Perceptron([[1.0, 0.3]], 0.2, omega, name)
+    found = af.localization.minimizer(perceptron, beta, atoms=atoms)
+    z = lambda angle: np.cos(angle) + 0.3 * np.sin(angle) + 0.2  # noqa: E731
+    below, above = on_a_grid(beta, lambda angle: omega * named(name).primitive(z(angle)))
+    assert found.relative_gap < 1e-8 and not found.capped
+    assert found.energy < above + 1e-9 * abs(above) and above - below < 1e-3 * abs(above)
+    assert found.energy > below - 1e-4 * abs(above)  # the grid lacks the best angles
+
+
+def test_a_small_beta_loses_no_digits():
+    """The kernel tends to 1/beta + cos: from tanh, two atoms at right angles; the constant is no part of the slack."""
+    found = af.localization.minimizer(neuron("tanh", 1.0, a=3.0), 1e-7)
+    assert np.degrees(found.angles) == pytest.approx([90, 270], abs=1e-6)
+    assert found.relative_gap < 1e-12 and found.verdict == "atomic"
+    # With the kernel 1/beta + cos: p = 1/beta + m.cos + U. At angle 0 above its floor by U(0) - U(pi/2) = Phi(3)/1.
+    assert found.potential(0.0) - found.potential(np.pi / 2) == pytest.approx(np.log(np.cosh(3.0)), rel=1e-5)
 
 
 def test_a_dirac_is_critical_at_the_maximum():

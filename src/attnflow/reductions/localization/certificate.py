@@ -19,10 +19,10 @@ from ...models import Perceptron
 from ...spaces import Numbers
 from ._landscape import GRID, Landscape, Real, landscape
 
-FEW, GAP, SLACK = 12, 1e-8, 1e-5  # what a numerical verdict of atoms needs
+FEW, GAP, SLACK = 0.75, 1e-8, 1e-5  # what a numerical verdict of atoms needs; gap and slack in units of the scale
 FLAT = 1e-8  # below this slack nothing is told from a density
-NEAR = 0.25  # the slack is that of angles farther than this from every atom
-TOGETHER = 0.02  # atoms closer than this are one
+NEAR = 0.25  # the slack is that of angles farther than this from every atom; for beta > 4 it is half a width
+TOGETHER = 0.02  # atoms closer than this are one, in widths of the kernel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,10 +32,11 @@ class Certificate:
     - `angles (m,)` in $[0, 2\\pi)$, increasing, `masses (m,)`, all positive; `energy`.
     - `floor`: the least value of $p$. `gap`: the energy is at most so much above the least one. `excess`: how far $p$
       is above its floor on the support, at most.
-    - `slack`: the least height of $p$ above its floor, farther than 0.25 from every atom (where no angle is so far, the
-      largest height).
+    - `slack`: the least height of $p$ above its floor, farther than 0.25 from every atom (for $\\beta > 4$, than
+      $1/2\\sqrt\\beta$; where no angle is so far, the largest height).
+    - `scale`: of energies, $I_1(\\beta)/\\beta + \\frac12(\\max U - \\min U)$; `relative_gap`: the gap in units of it.
     - `capped`: whether the search ended because it had as many atoms as it was allowed.
-    - `verdict`: `"atomic"`, `"density"` or `"undecided"`.
+    - `verdict`: `"atomic"`, `"density"` or `"undecided"`; `limits`: sentences on what is not certain, or nothing.
     """
 
     perceptron: Perceptron
@@ -47,40 +48,70 @@ class Certificate:
     gap: float
     excess: float
     slack: float
+    scale: float
     capped: bool = False
 
     def potential(self, theta: Numbers) -> Real:
         """$p = K*\\mu + U$ at some angles."""
-        return landscape(self.perceptron, self.beta).potential(finite_array("theta", theta), self.angles, self.masses)
+        here = landscape(self.perceptron, self.beta)
+        return 1 / here.beta + here.scale * here.potential(finite_array("theta", theta), self.angles, self.masses)
 
     @property
     def atoms(self) -> int:
-        """How many atoms there are, those closer than 0.02 counted as one."""
+        """How many atoms there are, those closer than 0.02 widths of the kernel counted as one."""
         gaps = np.diff(self.angles, append=self.angles[0] + 2 * np.pi)
-        return max(1, int(np.sum(gaps > TOGETHER)))
+        return max(1, int(np.sum(gaps > TOGETHER * self._here.width)))
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap in units of the scale: the error of the energy is at most this part of it."""
+        return self.gap / self.scale
 
     @property
     def verdict(self) -> str:
         """Atoms: at most 12, a gap below 1e-8, a slack above 1e-5. A density: as many atoms as were allowed,
-        gap and slack below 1e-8.
+        gap and slack below 1e-8. Gap and slack are in units of the scale.
 
         The coefficients $I_n(\\beta)$ of the kernel decay faster than any exponential: above some 16 atoms a law cannot
-        be told from a density in double precision. What is in between is undecided.
+        be told from a density in double precision ($\\beta \\le 1$; for large $\\beta$ some $\\sqrt{74\\beta}$, and
+        three quarters of that number take the place of 12). What is in between is undecided.
         """
-        if self.atoms <= FEW and self.gap < GAP and self.slack > SLACK:
+        gap, slack = self.relative_gap, self.slack / self.scale
+        if self.atoms <= FEW * self._here.enough and gap < GAP and slack > SLACK:
             return "atomic"
-        return "density" if self.capped and max(self.gap, self.slack) < FLAT else "undecided"
+        return "density" if self.capped and max(gap, slack) < FLAT else "undecided"
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not certain, in sentences; empty if nothing is."""
+        found = []
+        if not self.relative_gap < GAP:
+            few = f"; {len(self.angles)} atoms are all that were allowed" if self.capped else ""
+            found.append(
+                f"The energy is above the least one by at most {self.gap:.2g}, {self.relative_gap:.1e} of its scale, "
+                f"and is not known better{few}."
+            )
+        elif self.verdict == "undecided":
+            found.append("Atoms cannot be told from a density here: p hardly rises away from the atoms.")
+        return tuple(found)
+
+    @property
+    def _here(self) -> Landscape:
+        return landscape(self.perceptron, self.beta)
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({self.atoms} atom{'s' * (self.atoms > 1)} at beta = {self.beta:g}, energy {self.energy:.6f}, "
-            f"gap {self.gap:.1e}, slack {self.slack:.1e}: {self.verdict})"
+            f"Certificate({self.atoms} atom{'s' * (self.atoms > 1)} at beta = {self.beta:g}, "
+            f"energy {_short(self.energy)}, gap {self.gap:.1e}, slack {self.slack:.1e}, scale {self.scale:.2g}: "
+            f"{self.verdict}{''.join(f'; {sentence[0].lower()}{sentence[1:-1]}' for sentence in self.limits)})"
         )
 
 
 def certificate(x: Any, w: Any = None, *, perceptron: Perceptron, beta: Any, capped: bool = False) -> Certificate:
     """The certificate of any atomic law: angles `(n,)` or points `(n, 2)`, masses `(n,)`, `None` for equal ones."""
     here = landscape(perceptron, beta)
+    if not isinstance(capped, bool):
+        raise InputError(f"capped = {capped!r} should be True or False.")
     theta = finite_array("x", x)
     if theta.ndim == 2 and theta.shape[1] == 2:
         off = np.abs(np.hypot(theta[:, 0], theta[:, 1]) - 1) > 1e-3
@@ -95,20 +126,27 @@ def certificate(x: Any, w: Any = None, *, perceptron: Perceptron, beta: Any, cap
     theta, mass = theta[mass > 0] % (2 * np.pi), mass[mass > 0]  # no atom without mass
     order = np.argsort(theta)
     theta, mass = theta[order], mass[order]
+    total = mass.sum()
+    mass = mass if abs(total - 1) < 1e-14 else mass / total
     _, floor = here.floor(theta, mass)
-    on_support = np.asarray(here.potential(theta, theta, mass))
+    height = np.asarray(here.potential(theta, theta, mass)) - floor
     return Certificate(
         perceptron=perceptron,
         beta=here.beta,
         angles=theta,
         masses=mass,
-        energy=here.energy(theta, mass),
-        floor=floor,
-        gap=float(mass @ on_support - floor),
-        excess=float(on_support.max() - floor),
-        slack=_slack(here, theta, mass, floor),
+        energy=1 / (2 * here.beta) + here.scale * here.energy(theta, mass),
+        floor=1 / here.beta + here.scale * floor,
+        gap=here.scale * float(mass @ height),
+        excess=here.scale * float(height.max()),
+        slack=here.scale * _slack(here, theta, mass, floor),
+        scale=here.scale,
         capped=capped,
     )
+
+
+def _short(value: float) -> str:
+    return f"{value:.6f}" if abs(value) < 1e6 else f"{value:.6g}"
 
 
 def _slack(here: Landscape, theta: np.ndarray, mass: np.ndarray, floor: float) -> float:
@@ -116,5 +154,5 @@ def _slack(here: Landscape, theta: np.ndarray, mass: np.ndarray, floor: float) -
     # The distance to the nearest atom, from the neighbours in the sorted list.
     around = np.concatenate([theta[-1:] - 2 * np.pi, theta, theta[:1] + 2 * np.pi])
     at = np.searchsorted(around, GRID)
-    far = np.minimum(around[at] - GRID, GRID - around[at - 1]) > NEAR
+    far = np.minimum(around[at] - GRID, GRID - around[at - 1]) > NEAR * min(1.0, 2 * here.width)
     return float(height[far].min() if far.any() else height.max())

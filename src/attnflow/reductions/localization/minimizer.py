@@ -1,62 +1,125 @@
 r"""The minimiser on the circle by a sliding Frank-Wolfe method, with its certificate.
 
-A round adds an atom where $p$ is least, then moves all atoms and masses together ($m_i = l_i^2/\sum_j l_j^2$, by BFGS,
-then Newton's method for $p'(\theta_i) = 0$, $p(\theta_i) = \lambda$, $\sum_i m_i = 1$), merges atoms that have met and
-drops those without mass. It ends when the gap certifies the law. Near a density the energy has too few digits to go on;
-then equispaced atoms are tried. Reference of the method: Denoyelle, Duval, Peyré, Soubies, *The sliding Frank-Wolfe
-algorithm*, Inverse Problems 36 (2020).
+The search begins with the best masses on a fine grid (a convex programme); neighbouring nodes that carry mass are
+gathered to atoms. A round moves all atoms and masses together ($m_i = l_i^2/\sum_j l_j^2$, by BFGS, then Newton's
+method for $p'(\theta_i) = 0$, $p(\theta_i) = \lambda$, $\sum_i m_i = 1$), merges atoms that met, drops those without
+mass, then adds an atom where $p$ is least. It ends when the gap certifies the law. Near a density the energy has too
+few digits to go on; then equispaced atoms are tried. All thresholds are in units of the problem's scale.
+
+Reference of the method: Denoyelle, Duval, Peyré, Soubies, *The sliding Frank-Wolfe algorithm*, Inverse Problems 36
+(2020).
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, nnls
+from scipy.optimize import minimize
 
 from ..._numbers import number, whole
+from ...errors import AttnflowWarning
 from ...models import Perceptron
 from ._landscape import GRID, Landscape, landscape
-from .certificate import TOGETHER, Certificate, certificate
+from ._masses import best_masses
+from .certificate import GAP, TOGETHER, Certificate, certificate
 
 LIGHT = 1e-9  # an atom of less mass is dropped
-DIGITS = 1e-14  # of the energy, below which a change of it is rounding
+DIGITS = 1e-15  # of the scale: a smaller change of the energy is rounding
+PATIENCE = 2  # rounds without progress
+NODES = 512  # of the grid that the search begins with, or twice as many as cannot be told from a density
+EMPTY = 1e-6  # a node of that grid with less mass is none
 
 
-def minimizer(perceptron: Perceptron, beta: Any, *, atoms: Any = 16, gap: Any = 1e-9, rounds: Any = 60) -> Certificate:
+def minimizer(
+    perceptron: Perceptron, beta: Any, *, atoms: Any = None, gap: Any = 1e-9, rounds: Any = 60
+) -> Certificate:
     """The law of least energy $E + U$ on the circle, as atoms with a certificate.
 
     **Arguments:** `perceptron` with neurons in the plane; `beta`; `atoms`, after how many to give up (the minimiser may
-    be a density); `gap`, the error of the energy at which the search ends; `rounds`, at most so many.
+    be a density), by default as many as cannot be told from one: 16 for $\\beta \\le 1$, some $\\sqrt{74\\beta}$ for
+    large $\\beta$; `gap`, the error of the energy at which the search ends, in units of its scale; `rounds`, at most so
+    many.
+
+    A law that is not certified has `limits`; if that is not because of the number of `atoms`, there is a warning, too.
 
     >>> found = minimizer(Perceptron([[3.0, 0.0]], activation="tanh"), beta=1.0)
     >>> found.verdict, np.degrees(found.angles).round(3).tolist()
     ('atomic', [90.0, 270.0])
     """
     here = landscape(perceptron, beta)
-    most, goal, rounds = whole("atoms", atoms), number("gap", gap, least=0), whole("rounds", rounds)
-    theta = np.array([_least_external(here)])
-    mass = np.ones(1)
+    most = here.enough if atoms is None else whole("atoms", atoms)
+    goal, rounds = number("gap", gap, least=0), whole("rounds", rounds)
+    theta, mass = _from_grid(here, most)
+    found = []
+    if len(theta) <= most:
+        theta, mass = _search(here, theta, mass, most, goal, rounds)
+        found.append(certificate(theta, mass, perceptron=perceptron, beta=beta, capped=len(theta) >= most))
+    if not (found and found[0].relative_gap < goal):
+        found.append(certificate(*_equispaced(here, most), perceptron=perceptron, beta=beta, capped=True))
+    best = min(found, key=lambda one: one.gap)
+    if best.relative_gap >= max(goal, GAP) and not best.capped:
+        warnings.warn(f"the minimiser was not reached: {' '.join(best.limits)}", AttnflowWarning, stacklevel=2)
+    return best
+
+
+def _search(
+    here: Landscape, theta: np.ndarray, mass: np.ndarray, most: int, goal: float, rounds: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slide, and add an atom where p is least, until the gap is small, atoms are spent, or neither the energy nor the
+    gap falls any more. (A gap of $g$ costs an energy of order $g^2$, which is rounding before the gap is.)"""
+    theta, mass = _slide(here, theta, mass)
+    best, least, blind = (theta, mass), np.inf, 0
     for _ in range(rounds):
         place, floor = here.floor(theta, mass)
         missing = float(mass @ here.potential(theta, theta, mass) - floor)
-        if missing < goal or len(theta) >= most:
+        if missing < least:
+            best, least, blind = (theta, mass), missing, 0
+        else:
+            blind += 1
+        if least < goal or len(theta) >= most or blind > PATIENCE:
             break
         before = here.energy(theta, mass)
         theta, mass = _slide(here, *_with_atom(here, theta, mass, place, missing))
-        if before - here.energy(theta, mass) < DIGITS * abs(before):
-            break  # nothing is left that the energy could see
-    found = certificate(theta, mass, perceptron=perceptron, beta=beta, capped=len(theta) >= most)
-    if found.gap < goal:
-        return found
-    spread = certificate(*_equispaced(here, most), perceptron=perceptron, beta=beta, capped=True)
-    return spread if spread.gap < found.gap else found
+        if before - here.energy(theta, mass) >= DIGITS:
+            blind = 0
+    return best
+
+
+def _from_grid(here: Landscape, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms from the best masses on a grid: nodes with mass side by side are one atom, or several if they are many.
+
+    If these are more than allowed: one atom, where U is least.
+    """
+    count = max(NODES, 2 * here.enough)
+    theta = _least_external(here) + 2 * np.pi * np.arange(count) / count
+    mass = _masses_at(here, theta)
+    full = mass > EMPTY
+    if full.all():
+        return theta, mass
+    start = int(np.argmin(full))  # a node without mass: no group runs over the end
+    theta, mass, full = (np.roll(a, -start) for a in (theta, mass, full))
+    theta = np.where(np.arange(count) < count - start, theta, theta + 2 * np.pi)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], full, [False]]).astype(int)))
+    pieces = []
+    for first, last in edges.reshape(-1, 2):
+        several = int(np.ceil((last - first) * here.enough / count))
+        pieces += np.array_split(np.arange(first, last), several)
+    if len(pieces) > most:
+        return np.array([_least_external(here)]), np.ones(1)
+    masses = np.array([mass[piece].sum() for piece in pieces])
+    angles = np.array([theta[piece] @ mass[piece] for piece in pieces]) / masses
+    return angles % (2 * np.pi), masses / masses.sum()
+
+
+def _masses_at(here: Landscape, theta: np.ndarray) -> np.ndarray:
+    return best_masses(here.features(theta), np.asarray(here.external(theta)) / here.scale)
 
 
 def _equispaced(here: Landscape, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Atoms at equal distances, with the masses that make p equal on all of them: what a density looks like."""
+    """Atoms at equal distances, with their best masses: what a density looks like."""
     theta = _least_external(here) + 2 * np.pi * np.arange(count) / count
-    kernel, external = here.kernel(theta[:, None] - theta), here.external(theta)
-    rows = np.vstack([kernel - kernel.mean(axis=0), np.ones(count)])  # without the level, which is free
-    mass = nnls(rows, np.append(external.mean() - external, 1.0))[0]
+    mass = _masses_at(here, theta)
+    mass = np.where(mass > LIGHT / count, mass, 0.0)
     return theta, mass / mass.sum()
 
 
@@ -79,7 +142,7 @@ def _slide(here: Landscape, theta: np.ndarray, mass: np.ndarray) -> tuple[np.nda
     while True:
         theta, mass = _by_newton(here, *_by_bfgs(here, theta, mass))
         kept = mass > LIGHT
-        merged = _merged(theta[kept], mass[kept])
+        merged = _merged(here, theta[kept], mass[kept])
         if len(merged[0]) == len(theta):
             return merged
         theta, mass = merged
@@ -108,7 +171,7 @@ def _by_newton(here: Landscape, theta: np.ndarray, mass: np.ndarray) -> tuple[np
         step = np.linalg.lstsq(_jacobian(here, theta, mass), -residual, rcond=1e-14)[0]
         slide, change = step[: len(theta)], step[len(theta) : -1]
         loss = np.max(-change / mass)
-        length = min(1.0, TOGETHER / max(np.abs(slide).max(), 1e-300), 0.5 / loss if loss > 0 else 1.0)
+        length = min(1.0, TOGETHER * here.width / max(np.abs(slide).max(), 1e-300), 0.5 / loss if loss > 0 else 1.0)
         moved = theta + length * slide, mass + length * change, level + length * step[-1]
         then = _residual(here, *moved)
         if not np.abs(then).max() < np.abs(residual).max():
@@ -136,14 +199,14 @@ def _jacobian(here: Landscape, theta: np.ndarray, mass: np.ndarray) -> np.ndarra
     )
 
 
-def _merged(theta: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Atoms closer than 0.02 as one, at their mean."""
+def _merged(here: Landscape, theta: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms closer than 0.02 widths of the kernel as one, at their mean."""
     order = np.argsort(theta)
     theta, mass = theta[order], mass[order] / mass.sum()
     while len(theta) > 1:
         gaps = np.diff(theta, append=theta[0] + 2 * np.pi)
         k = int(np.argmin(gaps))
-        if gaps[k] > TOGETHER:
+        if gaps[k] > TOGETHER * here.width:
             break
         other = (k + 1) % len(theta)
         joint = mass[k] + mass[other]
