@@ -34,7 +34,9 @@ from attnflow.experiments.unified._behaviours_draws import case, rank_draws
 from attnflow.models import GaussianModel
 from attnflow.reductions.gaussian import closed_form
 from attnflow.reductions.gaussian._ending import ending
+from attnflow.reductions.gaussian._existence import exists_for_all_times
 from attnflow.reductions.gaussian._law import law
+from attnflow.reductions.gaussian.flow import _feedforward
 
 Q, K, V, ALPHA, SIGMA = (np.array(a) for a in (Q, K, V, ALPHA, SIGMA))
 A, L, ONE, ZERO = K.T @ Q, np.linalg.cholesky(SIGMA), np.eye(2), np.zeros(2)
@@ -311,6 +313,83 @@ def test_blow_up_on_the_line_and_how_it_is_told():
     assert float(point.t_star) == pytest.approx(0.005) and float(point.pole_order) == pytest.approx(1)
 
 
+def test_blow_up_after_exponential_growth():
+    """Beside a layer W = 1 the inverse variance is Y = (1/s0 + a) e^(-2t) - a: the pole is far beyond the ceiling."""
+    for a, s0, beside in ((1e-6, 1e-3, True), (1e-8, 1e-3, False), (1e-40, 1.0, True)):
+        factor = np.sqrt(s0) * np.array([[1.0, 0.0], [0.0, float(beside)]])  # in the plane, or singular
+        run = flow(softmax=(a * ONE, ONE), W=(ONE, ONE), factor=factor, alpha=[0.1, 0.0], t1=100.0)
+        exact = np.log1p(1 / (a * s0)) / 2
+        assert t_star(run) == pytest.approx(exact, abs=1e-6) and af.gaussian.limits(run) == ()
+        assert float(run.info["pole_order"][1]) == pytest.approx(1, abs=1e-6)
+        assert "for all times" not in af.gaussian.describe(run)
+    # The same numbers by SciPy, for the first of them: the variance itself up to 1e15, then 1/(2 a s).
+    found = solve_ivp(lambda t, y: 2 + 2e-6 * np.exp(y), (0, 11), [np.log(1e-3)], "DOP853", rtol=1e-12, atol=1e-12,
+                      events=(lambda t, y: y[0] - np.log(1e15), ))  # fmt: skip
+    assert found.t_events[0][0] == pytest.approx(np.log1p(1e9) / 2, abs=1e-8)
+
+
+def test_for_all_times_only_by_theorem():
+    """What grows up to the end of a run may come to rest, or blow up, later."""
+    up = {"W": (ONE, ONE), "factor": np.sqrt(1e-3) * ONE}
+    rests = flow(softmax=(-1e-8 * ONE, ONE), t1=100.0, **up)  # at Y = 1e-8: beyond the ceiling
+    assert af.gaussian.outcome(rests) == "converged" and "beyond the ceiling" in af.gaussian.limits(rests)[0]
+    later = flow(softmax=(1e-8 * ONE, ONE), t1=8.0, **up)
+    told = af.gaussian.describe(later)
+    assert af.gaussian.outcome(later) == "exponential" and "no blow-up before t = 8." in told
+    assert "for all times" not in told and "for all times" not in af.gaussian.OUTCOMES["exponential"]
+    # A short time is no rest; an equilibrium is one, at once.
+    assert af.gaussian.outcome(flow(softmax=(ONE, ONE), t1=1e-4)) == "horizon"
+    stays = flow(softmax=(-ONE, ONE), W=(ONE, ONE), factor=ONE, t1=1.0)
+    assert af.gaussian.outcome(stays) == "converged"
+    # A layer that shears: tr grows like t^2, which is neither.
+    shears = flow(W=([[0.0, 1.0], [0.0, 0.0]],) * 2, t1=1e5)
+    assert af.gaussian.outcome(shears) == "unbounded" and "neither exponentially" in af.gaussian.describe(shears)
+
+
+@pytest.mark.parametrize(
+    ("attention", "reason"),
+    [
+        (af.Sinkhorn(), "bounded by |V|"),
+        (af.L2(K=[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], Q=np.ones((3, 2))), "injective K"),
+        (af.L2(K=[[1.0, 0.0]], Q=[[1.0, 1.0]]), None),
+        (af.Sigmoid(), "sigmoid"),
+        (af.Softmax(B=-ONE), "A + A^T has no positive"),
+        (af.Softmax(B=[[0.0, 1.0], [-1.0, 0.0]]), "A + A^T has no positive"),
+        (af.Softmax(B=-ONE, V=2 * ONE), None),
+        (af.Softmax(), None),
+        (af.Linear(B=-ONE), None),
+        (af.Sinkhorn(half_steps=1), None),
+        (af.MultiHead([af.Sinkhorn(), af.Sigmoid()]), "Sinkhorn attention are bounded by |V| and"),
+        (af.MultiHead([af.Sinkhorn(), af.Softmax()]), None),
+        (af.Sinkhorn(af.Piecewise([1.0], [1.0, 2.0])), None),
+    ],
+)
+def test_theorems_on_existence(attention, reason):
+    found = exists_for_all_times(GaussianModel(attention), 2)
+    assert found is None if reason is None else reason in found
+
+
+def test_the_limits_of_a_projected_closure_are_kept(tmp_path):
+    run = af.gaussian.flow(af.Sigmoid(), [0.1], [[0.3]], t1=0.5, save=2)
+    assert "projection on Gaussians" in af.gaussian.describe(run) and "projection on Gaussians" in repr(run)
+    run.save(tmp_path / "run.nc")
+    read = af.load(tmp_path / "run.nc")
+    assert read.provenance["limits"] == list(af.gaussian.limits(run)) == list(af.gaussian.limits(read))
+    assert repr(read) == repr(run) and af.gaussian.describe(read) == af.gaussian.describe(run)
+
+
+def test_a_matrix_alone_is_a_feedforward_layer():
+    W = np.array([[0.5, 0.3], [-0.2, 0.4]])
+    for given in (W, W.tolist(), jnp.asarray(W)):
+        found = _feedforward(given, 2)
+        np.testing.assert_array_equal(found[0], W)
+        assert found[1] is None
+    schedule = af.Piecewise([1.0], np.stack([W, W]))
+    assert _feedforward(schedule, 2) == (schedule, None)
+    with pytest.raises(InputError, match=r"W has shape \(2, 2\) and the law dimension 3"):
+        _feedforward(W, 3)
+
+
 def test_limits_that_are_reached():
     """A law that goes to a line, and one that shrinks, up to times of 1e12."""
     q = np.array([[0.6, 0.8]])
@@ -488,7 +567,7 @@ def test_runs_are_saved_and_cited(tmp_path):
     np.testing.assert_array_equal(af.gaussian.covariance(read), af.gaussian.covariance(run))
     assert af.gaussian.outcome(read) == "horizon" and "2501.18322" in af.cite(run) and af.cite(read) == af.cite(run)
     assert jax.tree.all(jax.tree.map(np.array_equal, read.model, run.model))
-    assert repr(read) == repr(run)
+    assert repr(read) == repr(run) and read.provenance["limits"] == []
 
 
 def test_an_array_keeps_its_precision():

@@ -139,9 +139,10 @@ class Run:
             return f"Run(xs={self.xs.shape})"
         steps, n, d = self.xs.shape
         what, ts = ("times", self.ts) if self.log_ts is None else ("times, log t", self.log_ts)
+        limits = "".join(f"; {sentence}" for sentence in self.provenance.get("limits", ()))
         return (
             f"Run({n} tokens in dimension {d}, {steps} {what} from {float(ts[0]):g} to {float(ts[-1]):g} "
-            f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps)"
+            f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps{limits})"
             + ("" if self.result is Outcome.SUCCESSFUL else f": {self.sentence}")
         )
 

@@ -23,6 +23,7 @@ from .reading import covariance as covariance
 from .reading import describe as describe
 from .reading import final_covariance as final_covariance
 from .reading import limit_rank as limit_rank
+from .reading import limits as limits
 from .reading import outcome as outcome
 from .velocity import score_spread as score_spread
 from .velocity import velocity as velocity

@@ -22,8 +22,10 @@ from ...flows._provenance import provenance
 from ...flows._step_sizes import UntilRoundOff
 from ...models import GaussianModel, at_time, jump_times
 from ...spaces import Numbers, is_concrete
-from ._ending import BLOW_UP, LARGEST_MEAN, ending
+from ._beyond import beyond
+from ._ending import BLOW_UP, LARGEST_MEAN, Ending, ending, gone_on
 from ._law import law
+from ._limits import of_the_closure, of_the_end
 from .velocity import check_closes, score_spread
 
 SOLVERS = {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8, "kvaerno5": diffrax.Kvaerno5}
@@ -63,7 +65,7 @@ def flow(
     - `alpha0 (..., d)`, and `Sigma0 (..., d, d)` or a factor `L0 (..., d, r)` of it, whose width is kept: a covariance
       of rank r stays one. Leading axes are starts, all in one compiled program. Batches of maps come by `jax.vmap`.
     - `t1`, `save`, or `ts`: as for `simulate`.
-    - `feedforward`: `(W, b)` adds $Wx + b$ to the velocity; either may be `None`.
+    - `feedforward`: `(W, b)` adds $Wx + b$ to the velocity; either may be `None`. A matrix `(d, d)` alone is $W$.
     - `solver`: `tsit5`, `dopri8` (for many digits), `kvaerno5` (implicit, for stiff problems).
     - `ceiling`: the flow ends when $\operatorname{tr}\Sigma$ exceeds it.
     - `trusted_spread`: a warning is given where $\|L^\top AL\|$ exceeds it, since clouds of finitely many tokens then
@@ -71,7 +73,9 @@ def flow(
 
     **Returns:** a `Run` with the mean as its one token and, in `info`: `L (time, coordinate, factor)`, `score_spread`,
     the last state `t_last`, `mean_last`, `L_last` (also where the flow ended early), and how it ended: `outcome`,
-    `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise.
+    `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise;
+    such a law is followed further, up to `t_followed`, to see how it goes on. What is approximate or not certain is
+    said in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
     """
     check_closes(attention)
     if solver not in tuple(SOLVERS):
@@ -94,18 +98,26 @@ def flow(
     tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
     model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
     values = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
+    plan = _Plan(solver, max_steps)
     numbers = {name: jnp.asarray(value, L.dtype) for name, value in values.items()}
     batch = mean.shape[:-1]
     laws = (mean.reshape(-1, mean.shape[-1]), L.reshape(-1, *L.shape[-2:])) if batch else (mean, L)
     try:
-        timed = timed_call(_many if batch else _one, _Plan(solver, max_steps), model, *laws, numbers)
+        timed = timed_call(_many if batch else _one, plan, model, *laws, numbers)
     except TypeError as error:  # what JAX says when shapes do not fit
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
             f"the map, or the layer beside it, does not fit a law in dimension {mean.shape[-1]}: {reason}."
         ) from error
-    seconds = {"compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
+    # The second program is another one: most laws never come to the ceiling, and need no continuation.
+    follow = not is_concrete(timed.value) or bool(np.any(timed.value["stopped"] | timed.value["stalled"]))
+    judged = timed_call(_judged_all if batch else _judged, follow, model, timed.value, numbers["t0"])
+    seconds = {
+        "compile_seconds": timed.compile_seconds + judged.compile_seconds,
+        "run_seconds": timed.run_seconds + judged.run_seconds,
+    }
     told = provenance(t0=start, t1=end, solver=solver, max_steps=max_steps, dtype=str(L.dtype), **tolerances)
+    told["limits"] = list(of_the_closure(attention, L.shape[-1]))
 
     def run_of(found: dict[str, Array]) -> Run:
         return Run(
@@ -122,12 +134,14 @@ def flow(
 
     # A batch is what jax.vmap would have made: every array in it has the leading axes.
     run = (
-        run_of(timed.value)
+        run_of(judged.value)
         if not batch
-        else jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), jax.vmap(run_of)(timed.value))
+        else jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), jax.vmap(run_of)(judged.value))
     )
     if is_concrete(run):
         _tell(run, trusted_spread)
+        if not batch:
+            told["limits"] += of_the_end(run)
     if throw and is_concrete(run.code) and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
         raise SolveError(f"{run.result.value} (solver {solver}, {int(np.max(run.stats['steps']))} steps)")
     return run
@@ -142,6 +156,7 @@ INFO = {
     "outcome": (),
     "t_star": (),
     "pole_order": (),
+    "t_followed": (),
 }
 
 
@@ -187,18 +202,6 @@ def _one(
     reached = jnp.isfinite(Ls).all(axis=(1, 2)) & jnp.isfinite(xs).all(axis=1)
     xs, Ls = jnp.where(reached[:, None], xs, jnp.nan), jnp.where(reached[:, None, None], Ls, jnp.nan)
     stopped = solution.result == diffrax.RESULTS.event_occurred
-    end = ending(
-        model,
-        last_t,
-        last_mean,
-        last_L,
-        start=numbers["t0"],
-        trace0=jnp.sum(L0 * L0),
-        stopped=jnp.asarray(stopped),
-        stalled=jnp.asarray(solution.result == diffrax.RESULTS.dt_min_reached),
-    )
-    unbounded = stopped | (end.outcome == BLOW_UP)
-    code = jnp.where(unbounded, Outcome.UNBOUNDED.code, solved(solution.result, reached.all()))
     spread = jax.vmap(lambda t, L: score_spread(at_time(model.attention, t), L))
     return {
         "xs": xs[:, None, :],
@@ -207,11 +210,40 @@ def _one(
         "t_last": last_t,
         "mean_last": last_mean,
         "L_last": last_L,
+        "trace0": jnp.sum(L0 * L0),
+        "stopped": jnp.asarray(stopped),
+        "stalled": jnp.asarray(solution.result == diffrax.RESULTS.dt_min_reached),
+        "code": solved(solution.result, reached.all()),
+        "steps": solution.stats["num_steps"],
+    }
+
+
+def _judged_all(follow: bool, model: GaussianModel, found: dict[str, Array], start: Array) -> dict[str, Array]:
+    return jax.vmap(lambda one: _judged(follow, model, one, start))(found)
+
+
+def _judged(follow: bool, model: GaussianModel, found: dict[str, Array], start: Array) -> dict[str, Array]:
+    """What was found, and how it ended; where it was stopped, by how it goes on."""
+    stopped, stalled = found["stopped"], found["stalled"]
+    state = found["t_last"], found["mean_last"], found["L_last"]
+
+    def judge(state: Any) -> Ending:
+        return ending(model, *state, start=start, trace0=found["trace0"], stopped=stopped, stalled=stalled)
+
+    followed = state
+    if follow:
+        followed = beyond(model, *state, start=start, follow=stopped | stalled)
+        end = gone_on(jax.vmap(judge)(jax.tree.map(lambda *a: jnp.stack(a), state, followed)), followed[0] - start)
+    else:
+        end = judge(state)
+    unbounded = stopped | (end.outcome == BLOW_UP)
+    return {
+        **found,
         "outcome": end.outcome,
         "t_star": end.t_star,
         "pole_order": end.pole_order,
-        "code": code,
-        "steps": solution.stats["num_steps"],
+        "t_followed": followed[0],
+        "code": jnp.where(unbounded, Outcome.UNBOUNDED.code, found["code"]),
     }
 
 
@@ -219,17 +251,28 @@ def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:
     """`W (d, d)` and `b (d,)`, each an array, a schedule or `None`."""
     if pair is None:
         return None, None
+    if isinstance(pair, eqx.Module) or _is_matrix(pair):
+        pair = (pair, None)
     try:
         W, b = pair
     except (TypeError, ValueError):
         raise InputError(
-            "feedforward is a pair (W, b) of a matrix and a vector, either of which may be None."
+            f"feedforward is a pair (W, b) of a matrix ({d}, {d}) and a vector ({d},), either of which may be None, or "
+            "that matrix alone."
         ) from None
     W, b = parameter("W", W, 2), parameter("b", b, 1)
     for name, value, shape in (("W", W, (d, d)), ("b", b, (d,))):
         if value is not None and not isinstance(value, eqx.Module) and value.shape != shape:
             raise InputError(f"{name} has shape {value.shape} and the law dimension {d}; give {shape}.")
     return W, b
+
+
+def _is_matrix(given: Any) -> bool:
+    """Whether this is one array of two axes: a pair of a matrix and a vector never is."""
+    try:
+        return np.ndim(given) == 2
+    except ValueError:  # of parts with different shapes
+        return False
 
 
 def _tell(run: Run, trusted: float | int | None) -> None:

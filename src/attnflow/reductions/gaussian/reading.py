@@ -12,13 +12,16 @@ from ...errors import InputError
 from ...flows import Outcome, Run
 from ...spaces import Numbers
 from ._ending import STILL
+from ._existence import exists_for_all_times
+from ._limits import of_the_closure, of_the_end
 
 OUTCOMES = {
     "horizon": "The final time was reached and the covariance still moves.",
     "converged": "The covariance has come to rest: at its last speed it would move by less than "
     f"{STILL:.0%} of its trace in as long a time again.",
-    "exponential": "The covariance grows exponentially, or the mean beyond all bounds, and exists for all times.",
+    "exponential": "The covariance grows exponentially, or the mean beyond all bounds.",
     "blow_up": "The covariance, or the mean, becomes infinite at a finite time.",
+    "unbounded": "The covariance, or the mean, grew beyond the ceiling, neither exponentially nor towards a blow-up.",
 }
 """Every way a Gaussian flow can end, with its sentence."""
 
@@ -50,22 +53,39 @@ def limit_rank(run: Run, rel_tol: float = 1e-8) -> Any:
 
 
 def outcome(run: Run) -> Any:
-    """One of `converged`, `blow_up`, `exponential`, `horizon`; of a batch an array of these words."""
+    """One of `converged`, `blow_up`, `exponential`, `unbounded`, `horizon`; of a batch an array of these words."""
     words = np.array(list(OUTCOMES))[np.asarray(_info(run, "outcome"))]
     return words if words.ndim else str(words)
 
 
+def limits(run: Run) -> tuple[str, ...]:
+    """What is approximate, extrapolated or not certain about a single flow, in sentences; nothing if all is well."""
+    width = _factor(run, "L_last").shape[-1]
+    run.single()
+    closure = () if run.model is None else of_the_closure(run.model.attention, width)  # pyright: ignore[reportAttributeAccessIssue]
+    return (*closure, *of_the_end(run))
+
+
 def describe(run: Run) -> str:
-    """How a single flow ended, in a sentence, with its numbers."""
+    """How a single flow ended, in sentences, with its numbers; whether it exists for all times; and its limits."""
+    return " ".join([*_ended(run), *limits(run)])
+
+
+def _ended(run: Run) -> list[str]:
+    word, L = outcome(run), _factor(run, "L_last")
     run.single()
     if run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
-        return run.result.value
-    word = outcome(run)
+        return [run.result.value]
     told = OUTCOMES[word]
     if word == "blow_up":
         t, p = float(_info(run, "t_star")), float(_info(run, "pole_order"))
-        return f"{told[:-1]}, t* = {t:.6g}, with a pole of order {p:.3g}."
-    return f"{told[:-1]} (t = {float(_info(run, 't_last')):.6g}, rank {limit_rank(run)} to one in 1e8)."
+        return [f"{told[:-1]}, t* = {t:.6g}, with a pole of order {p:.3g}."]
+    ended = f"{told[:-1]} (t = {float(_info(run, 't_last')):.6g}, rank {limit_rank(run)} to one in 1e8)."
+    theorem = exists_for_all_times(run.model, L.shape[-2])
+    if theorem:
+        return [ended, f"The law exists for all times: {theorem}."]
+    followed = float(_info(run, "t_followed" if "t_followed" in run.info else "t_last"))
+    return [ended, f"There is no blow-up before t = {followed:.6g}."]
 
 
 def cone_coordinates(Sigma: Numbers) -> Float[np.ndarray, "*batch 3"]:
