@@ -30,7 +30,7 @@ def of_the_end(run: Run) -> tuple[str, ...]:
     """Of the verdict on a single flow."""
 
     def value(name: str) -> float:
-        return float(np.asarray(run.info[name][1]))
+        return float(np.asarray(run.info[name]))
 
     outcome, last, told = int(value("outcome")), value("t_last"), []
     followed = value("t_followed") if "t_followed" in run.info else last
