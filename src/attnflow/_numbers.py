@@ -3,8 +3,13 @@
 import operator
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
 from ._linear_algebra import finite_array
 from .errors import InputError, shown
+from .spaces import is_concrete
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -23,12 +28,12 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
 
 
 def real(name: str, value: Any) -> float:
-    """A real number, finite or not; text that reads like one is none."""
+    """A real number, finite or not; text that reads like one, True and False are none."""
     try:
-        if isinstance(value, str | bytes):
+        if isinstance(value, str | bytes | bool):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} = {value!r} is not a number.") from None
 
 
@@ -40,3 +45,25 @@ def number(name: str, value: Any, least: float | int | None = None) -> float:
     if least is not None and found < least:
         raise InputError(f"{name} = {found:g} must be one number, at least {least:g}.")
     return float(found)
+
+
+def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
+    """Real numbers of any shape for JAX; what is known of them is checked, what is traced is taken as it is.
+
+    NaN is refused, and infinity unless `infinite`; so is a finite number that only the other precision can write.
+    """
+    kind = jnp.result_type(float)
+    if not is_concrete(values):
+        return jnp.asarray(values, kind)
+    try:
+        known = np.asarray(values)
+        allowed = np.isinf(known) if infinite and known.dtype.kind == "f" else np.zeros(known.shape, bool)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
+    exact = finite_array(name, np.where(allowed, 0, known) if allowed.any() else values)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.asarray(np.where(allowed, known, exact) if allowed.any() else exact, kind)
+    lost = ~allowed & (np.isinf(found) | ((found == 0) & (exact != 0)))
+    if lost.any():
+        raise InputError(f"{name} = {exact[lost][0]:g} cannot be written in {kind.name}; take af.precision('float64').")
+    return jnp.asarray(found)

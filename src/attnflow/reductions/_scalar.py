@@ -1,16 +1,17 @@
-r"""What the scalar reductions share: the clocks of the two maps, an accurate solver, a quadrature rule."""
+r"""What the scalar reductions share: the clocks of the two maps, times that overflow, a quadrature rule."""
 
 import functools
-from collections.abc import Callable
+import warnings
 from typing import Literal
 
-import diffrax
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from scipy.special import roots_legendre
 
-from ..errors import InputError
+from .._numbers import reals
+from ..errors import AttnflowWarning, InputError
 from ..spaces import Numbers, is_concrete
 
 Clock = Literal["SA", "USA", "shifted USA", "beta-USA"]
@@ -19,35 +20,94 @@ CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 
 def check_clock(kind: str) -> None:
     """Refuse a clock that no exponential map runs in."""
-    if kind not in CLOCKS:
+    if not isinstance(kind, str) or kind not in CLOCKS:
         raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
 
 
-def check_beta(beta: Numbers) -> None:
-    """Refuse an inverse temperature that is negative or not finite."""
-    if is_concrete(beta) and not np.all(np.isfinite(np.asarray(beta)) & (np.asarray(beta) >= 0)):
+def check_beta(beta: Numbers) -> Array:
+    """Inverse temperatures as an array; one that is negative or not finite is refused."""
+    found = reals("beta", beta, infinite=True)
+    if is_concrete(found) and not np.all(np.isfinite(np.asarray(found)) & (np.asarray(found) >= 0)):
         raise InputError(f"beta = {beta} must be finite and not negative.")
+    return found
 
 
-def scalar_flow(rate: Callable[[Array], Array], ts: Array, y0: Array) -> Array:
-    r"""$y$ at the times `ts`, where $\dot y = $ `rate(y)` and $y = y_0$ at the first of them; to be compiled."""
-    double = ts.dtype == jnp.float64
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(lambda t, y, _: rate(y)),
-        diffrax.Dopri8() if double else diffrax.Tsit5(),
-        ts[0],
-        ts[-1],
-        None,
-        y0,
-        # Saved times are steps: the interpolant of an eighth-order method is of lower order than the method.
-        stepsize_controller=diffrax.ClipStepSizeController(
-            diffrax.PIDController(rtol=1e-11 if double else 1e-6, atol=1e-13 if double else 1e-8), step_ts=ts
-        ),
-        saveat=diffrax.SaveAt(ts=ts),
-        max_steps=100_000,
-    )
-    assert solution.ys is not None
-    return solution.ys
+def one_number(**given: Array) -> None:
+    """Refuse an array where one number is meant."""
+    for name, value in given.items():
+        if value.ndim:
+            raise InputError(f"{name} has shape {value.shape}; give one number, and take jax.vmap for several.")
+
+
+def together(**given: Array) -> list[Array]:
+    """Arrays of one shape, or one sentence saying which do not fit."""
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in given.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in given.items() if value.ndim)
+        raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
+    return [jnp.broadcast_to(value, shape) for value in given.values()]
+
+
+def elapsed(ts: Numbers) -> Array:
+    """The times since the first of `ts`, which is finite; later ones may be infinite."""
+    found = reals("ts", ts, infinite=True)
+    if found.ndim != 1 or found.size == 0:
+        raise InputError(f"ts has shape {found.shape}; give a list of times, the initial one first.")
+    if not is_concrete(ts):
+        return found - found[0]
+    times = np.asarray(ts, float)  # a difference of two late times is taken before it is rounded to single precision
+    if not np.isfinite(times[0]) or np.any(times < times[0]):
+        raise InputError(f"ts begins with {times[0]:g}; the first time is the initial one, finite and the earliest.")
+    return jnp.asarray(times - times[0], found.dtype)
+
+
+def log_clock(beta: Array, kind: Clock) -> Array:
+    r"""By how much the clock is faster than that of SA or of shifted USA, in logarithms: $\beta$ or $\beta + \log\beta$.
+
+    Minus infinity where nothing moves: beta-USA at $\beta = 0$.
+    """
+    if kind == "beta-USA":
+        positive = beta > 0
+        return jnp.where(positive, beta + jnp.log(jnp.where(positive, beta, 1)), -jnp.inf)
+    return beta if kind == "USA" else jnp.zeros_like(beta)
+
+
+def in_units(t: Array, log_unit: Array) -> Array:
+    r"""$t\,e^u$ for times $t \ge 0$, also infinite ones, where $e^u$ may be too large or too small to be written."""
+    largest = jnp.log(jnp.finfo(t.dtype).max).astype(t.dtype)
+    stopped = log_unit == -jnp.inf
+    unit = jnp.exp(jnp.minimum(jnp.where(stopped, 0, log_unit), 0.99 * largest))
+    forever = t == jnp.inf
+    return jnp.where(stopped, 0, jnp.where(forever, jnp.inf, jnp.where(forever, 0, t) * unit))
+
+
+def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
+    r"""The time $I e^u$ or its logarithm; a time that cannot be written is warned of, with the remedy."""
+    moving = integral > 0
+    log_time = jnp.where(moving, jnp.log(jnp.where(moving, integral, 1)) + log_unit, -jnp.inf)
+    if log:
+        return log_time
+    finite = jnp.where(moving, log_unit, 0)
+    # By halves, so that nothing overflows that the product does not.
+    time = integral * jnp.exp(finite / 2) * jnp.exp(finite / 2)
+    if is_concrete(time):
+        values, logs = np.asarray(time), np.asarray(log_time)
+        lost = np.isfinite(logs) & (np.isinf(values) | (values == 0))
+        if lost.any():
+            warnings.warn(
+                f"a time of e^{logs[lost][np.abs(logs[lost]).argmax()]:.6g} cannot be written in {time.dtype} and "
+                f"became {values[lost][np.abs(logs[lost]).argmax()]:g}; log=True gives its logarithm.",
+                AttnflowWarning,
+                stacklevel=3,
+            )
+    return time
+
+
+def each(function, *arrays: Array) -> Array:
+    """A function of numbers, applied to all entries of arrays of one shape, one after the other."""
+    found = jax.lax.map(lambda item: function(*item), tuple(map(jnp.ravel, arrays)))
+    return jnp.reshape(found, arrays[0].shape)
 
 
 @functools.cache

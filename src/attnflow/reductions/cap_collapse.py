@@ -11,50 +11,56 @@ $$ t = \int_{-\log(1 - u_0)}^{c\beta} \frac{e^{\beta e^{-s}}}{1 - e^{-s}}\, ds .
 """
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._numbers import reals
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
-from ._scalar import gauss_legendre
+from ._accelerating import scaled_time
+from ._scalar import check_beta, each, together, written_time
 
-PANELS = 8  # the integrand falls from e^{beta (1 - u0)} to 1 within a short part of the interval
-
-
-def collapse_time(beta: Numbers, *, u0: Numbers, c: Numbers) -> Float[Array, "..."]:
-    r"""The time at which $1 - u = e^{-c\beta}$, by quadrature; zero if it is so from the start."""
-    _check(beta, u0, c)
-    beta, u0, c = jnp.broadcast_arrays(*(jnp.asarray(a, jnp.result_type(float)) for a in (beta, u0, c)))
-    return _quadrature(beta, u0, c)
+DIGITS = 40.0  # e^-40 is below the rounding of 1
 
 
-def collapse_bound(beta: Numbers, *, u0: Numbers, c: Numbers) -> Float[Array, "..."]:
+def collapse_time(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
+    r"""The time at which $1 - u = e^{-c\beta}$, by quadrature; zero if it is so from the start.
+
+    `log=True` gives the natural logarithm, for times that overflow.
+    """
+    beta, u0, c = _checked(beta, u0, c)
+    log_unit = -_log_rate(-jnp.log1p(-u0), beta)
+    return written_time(_quadrature(beta, u0, c), log_unit, log)
+
+
+def collapse_bound(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
     r"""The lemma's bound of `collapse_time`."""
-    _check(beta, u0, c)
-    beta, u0, c = (jnp.asarray(a, jnp.result_type(float)) for a in (beta, u0, c))
-    return jnp.exp(beta * (1 - u0)) / u0 + jnp.e * c * beta**2 / (beta - 1)
+    beta, u0, c = _checked(beta, u0, c)
+    first, second = beta * (1 - u0) - jnp.log(u0), 1 + jnp.log(c) + 2 * jnp.log(beta) - jnp.log(beta - 1)
+    return written_time(jnp.ones_like(beta), jnp.logaddexp(first, second), log)
 
 
 @eqx.filter_jit
 def _quadrature(beta: Array, u0: Array, c: Array) -> Array:
-    nodes, weights = (jnp.asarray(a, beta.dtype) for a in gauss_legendre())
+    def one(beta: Array, u0: Array, c: Array) -> Array:
+        y0 = -jnp.log1p(-u0)
+        return scaled_time(lambda y: _log_rate(y, beta), y0, jnp.maximum(c * beta - y0, 0), jnp.log(beta) + DIGITS)
 
-    def one(item: tuple[Array, ...]) -> Array:
-        beta, u0, c = item
-        start, end = -jnp.log1p(-u0), c * beta
-        width = jnp.maximum(end - start, 0) / PANELS
-        s = start + width * (jnp.arange(PANELS, dtype=beta.dtype)[:, None] + (nodes[None, :] + 1) / 2)
-        return width / 2 * jnp.sum(weights[None, :] * jnp.exp(beta * jnp.exp(-s)) / -jnp.expm1(-s))
-
-    return jnp.reshape(jax.lax.map(one, tuple(map(jnp.ravel, (beta, u0, c)))), beta.shape)
+    return each(one, beta, u0, c)
 
 
-def _check(beta: Numbers, u0: Numbers, c: Numbers) -> None:
-    if is_concrete(beta) and not np.all((np.asarray(beta) > 1) & np.isfinite(np.asarray(beta))):
+def _log_rate(y: Array, beta: Array) -> Array:
+    r"""$\log\dot y$ for $y = -\log(1 - u)$."""
+    return jnp.log(-jnp.expm1(-y)) - beta * jnp.exp(-y)
+
+
+def _checked(beta: Numbers, u0: Numbers, c: Numbers) -> list[Array]:
+    beta, u0, c = together(beta=check_beta(beta), u0=reals("u0", u0), c=reals("c", c))
+    if is_concrete(beta) and not np.all(np.asarray(beta) > 1):
         raise InputError(f"beta = {beta} must be above 1 and finite.")
     if is_concrete(u0) and not np.all((np.asarray(u0) > 0) & (np.asarray(u0) < 1)):
         raise InputError(f"u0 = {u0} must lie strictly between 0 and 1.")
     if is_concrete(c) and not np.all(np.asarray(c) > 0):
         raise InputError(f"c = {c} must be positive.")
+    return [beta, u0, c]

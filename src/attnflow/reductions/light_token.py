@@ -9,15 +9,22 @@ It is the case $p = 0$ of two clusters. Reference: docs/theory/sphere.md, A ligh
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from .._numbers import reals
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
+from ._scalar import together
 
 
 def light_token(ts: Numbers, c0: ArrayLike) -> Float[Array, "..."]:
-    r"""$\langle x(t), y\rangle$ at the times `ts`, from $c_0 \in [-1, 1]$ at time 0; $\pm 1$ are at rest."""
-    c0 = jnp.asarray(c0, jnp.result_type(float))
-    if is_concrete(c0) and not bool(jnp.all(jnp.abs(c0) <= 1)):
+    r"""$\langle x(t), y\rangle$ at the times `ts`, from $c_0 \in [-1, 1]$ at time 0; $\pm 1$ are at rest.
+
+    Times may be negative, and infinite: those are the limits.
+    """
+    ts, c0 = together(ts=reals("ts", ts, infinite=True), c0=reals("c0", c0))
+    if is_concrete(c0) and not np.all(np.abs(np.asarray(c0)) <= 1):
         raise InputError(f"c0 = {c0} is no inner product of unit vectors; take a number from -1 to 1.")
-    return jnp.tanh(jnp.asarray(ts, c0.dtype) + jnp.arctanh(c0))
+    resting = jnp.abs(c0) == 1
+    return jnp.where(resting, c0, jnp.tanh(ts + jnp.arctanh(jnp.where(resting, 0, c0))))

@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._numbers import reals
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
-from ._scalar import Clock, check_beta, check_clock
+from ._scalar import Clock, check_beta, check_clock, log_clock, together, written_time
 
 
 def plateau_height(masses: Numbers) -> Float[Array, "..."]:
@@ -27,10 +28,10 @@ def plateau_height(masses: Numbers) -> Float[Array, "..."]:
     >>> round(float(plateau_height([0.6, 0.2, 0.2])), 10)
     0.44
     """
-    w = jnp.asarray(masses, jnp.result_type(float))
-    if w.ndim == 0:
-        raise InputError(f"masses = {masses} is one number; give the masses of all clusters, in a list.")
-    if is_concrete(masses) and not (np.isfinite(np.asarray(w)).all() and (np.asarray(w) >= 0).all()):
+    w = reals("masses", masses)
+    if w.ndim == 0 or w.shape[-1] == 0:
+        raise InputError(f"masses = {masses} is one number or none; give the masses of all clusters, in a list.")
+    if is_concrete(w) and (np.asarray(w) < 0).any():
         raise InputError(f"masses = {masses} must be finite and not negative.")
     return jnp.sum(w**2, axis=-1)
 
@@ -50,22 +51,33 @@ def merge_time(
     - `order=2` keeps the next term, $2\cos u_0/(\beta\sin^2 u_0)$; the angle must then be far from 0 and $\pi$.
     - `log=True` gives the natural logarithm, for times that overflow.
 
+    It is an expansion for $\beta\sin^2u_0 \gg 1$, and says nothing of its own error.
+
     The exact time of two clusters alone is `two_cluster_time`.
     """
     check_clock(kind)
-    check_beta(beta)
-    if order not in (1, 2):
+    if isinstance(order, bool) or order not in (1, 2):
         raise InputError(f"order = {order} is not known; take 1 or 2.")
-    if is_concrete(u0) and not np.all((np.asarray(u0) > 0) & (np.asarray(u0) < np.pi)):
-        raise InputError(f"u0 = {u0} must lie strictly between 0 and pi; at the ends nothing moves.")
-    if len(masses) != 2 or (is_concrete(masses) and not all(np.all(np.asarray(m) > 0) for m in masses)):
+    if not isinstance(masses, tuple | list) or len(masses) != 2:
         raise InputError(f"masses = {masses} must be two positive numbers, one for each cluster.")
-    beta, u, p, q = (jnp.asarray(a, jnp.result_type(float)) for a in (beta, u0, *masses))
-    rate = p / q + q / p if kind == "SA" else p + q
-    slope = beta * jnp.sin(u) ** 2
-    exponent = 2 * beta * jnp.sin(u / 2) ** 2 - (beta if kind in ("USA", "beta-USA") else 0.0)
-    exponent = exponent - jnp.log(beta) if kind == "beta-USA" else exponent
-    value = exponent - jnp.log(slope * rate)
+    first, second = (reals("masses", m) for m in masses)
+    beta, u, p, q = together(beta=check_beta(beta), u0=reals("u0", u0), p=first, q=second)
+    if is_concrete(u) and not np.all((np.asarray(u) > 0) & (np.asarray(u) < np.pi)):
+        raise InputError(f"u0 = {u0} must lie strictly between 0 and pi; at the ends nothing moves.")
+    if is_concrete(p, q) and not np.all((np.asarray(p) > 0) & (np.asarray(q) > 0)):
+        raise InputError(f"masses = {masses} must be two positive numbers, one for each cluster.")
+    if is_concrete(beta) and not np.all(np.asarray(beta) > 0):
+        raise InputError("beta = 0: the formula is that of a large beta; take two_cluster_time.")
+    odds = jnp.log(p) - jnp.log(q)
+    log_rate = jnp.logaddexp(odds, -odds) if kind == "SA" else jnp.log(p + q)
+    log_slope = jnp.log(beta) + 2 * jnp.log(jnp.sin(u))
+    value = 2 * beta * jnp.sin(u / 2) ** 2 - log_clock(beta, kind) - log_slope - log_rate
     if order == 2:
-        value = value + jnp.log1p(2 * jnp.cos(u) / slope)
-    return value if log else jnp.exp(value)
+        correction = 2 * jnp.cos(u) * jnp.exp(-log_slope)
+        if is_concrete(correction) and np.any(np.asarray(correction) <= -1):
+            raise InputError(
+                f"the next term is {np.asarray(correction).min():.3g} of the first, which makes no time; take a larger "
+                "beta, order=1, or two_cluster_time."
+            )
+        value = value + jnp.log1p(correction)
+    return written_time(jnp.ones_like(value), value, log)

@@ -12,7 +12,8 @@ Exact for any $d$: two clusters stay on their great circle. The variable $v = \l
 $$ \text{SA:}\quad \dot v = -\varsigma(\ell - k) - \varsigma(-\ell - k), \qquad
    \ell = \log(q/p), \quad k = 2\beta\sin^2(u/2), \quad \varsigma(z) = \frac1{1 + e^{-z}}, $$
 
-in which nothing overflows. Reference: docs/theory/sphere.md, Two clusters; arXiv:2410.06833 for the slow regime.
+in which nothing overflows. The clusters go faster and faster in $-v$, so that a state is the inverse of a time
+(`_accelerating`). Reference: docs/theory/sphere.md, Two clusters; arXiv:2410.06833 for the slow regime.
 """
 
 import equinox as eqx
@@ -21,18 +22,34 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from .._numbers import reals
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
-from ._scalar import Clock, check_beta, check_clock, gauss_legendre, scalar_flow
+from ._accelerating import LogRate, scaled_time, travelled
+from ._scalar import (
+    Clock,
+    check_beta,
+    check_clock,
+    each,
+    elapsed,
+    in_units,
+    log_clock,
+    one_number,
+    together,
+    written_time,
+)
+
+DIGITS = 20.0  # e^-40 is below the rounding of 1, and sin^2 falls like e^{2v}
 
 
 def two_cluster_rate(u: ArrayLike, *, p: ArrayLike, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
-    r"""The right-hand side $\dot u$ at the angle $u$."""
-    _check(p, beta, kind)
-    u = jnp.asarray(u, jnp.result_type(float))
-    p, beta = jnp.asarray(p, u.dtype), jnp.asarray(beta, u.dtype)
-    normalised, faster = _clock(beta, kind)
-    return jnp.sin(u) * faster * _speed(jnp.sin(u / 2) ** 2, p, beta, normalised)
+    r"""The right-hand side $\dot u$ at the angle $u \in [0, \pi]$."""
+    check_clock(kind)
+    u, p, beta = together(u=reals("u", u), p=_mass(p), beta=check_beta(beta))
+    if is_concrete(u) and not np.all((np.asarray(u) >= 0) & (np.asarray(u) <= np.pi)):
+        raise InputError(f"u = {u} is no angle between two clusters; take numbers from 0 to pi.")
+    log_speed = _log_speed(jnp.sin(u / 2) ** 2, p, beta, jnp.asarray(kind == "SA"))
+    return -jnp.sin(u) * jnp.exp(log_speed + log_clock(beta, kind))
 
 
 def two_cluster_flow(
@@ -42,73 +59,80 @@ def two_cluster_flow(
 
     - `p`: the mass of one cluster, in [0, 1]; the other has $1 - p$. The equation does not see which is which.
     - `kind`: the clock. Times do not compare: shifted USA is slower than USA by $e^\beta$, beta-USA faster by $\beta$.
+
+    Times may be as long as a float can write, and infinite: that is the limit, 0. A small angle keeps its digits.
     """
-    _check(p, beta, kind, u0=u0)
-    ts = jnp.asarray(ts, jnp.result_type(float))
-    u0, p, beta = (jnp.asarray(a, ts.dtype) for a in (u0, p, beta))
-    normalised, faster = _clock(beta, kind)
-    return _flow(ts * faster, u0, p, beta, normalised)
+    check_clock(kind)
+    times, u0, p, beta = elapsed(ts), _angle("u0", u0), _mass(p), check_beta(beta)
+    one_number(u0=u0, p=p, beta=beta)
+    return _flow(times, u0, p, beta, log_clock(beta, kind), jnp.asarray(kind == "SA"))
 
 
-def two_cluster_time(beta: Numbers, *, u0: Numbers, u1: Numbers, p: Numbers, kind: Clock = "SA") -> Float[Array, "..."]:
+def two_cluster_time(
+    beta: Numbers, *, u0: Numbers, u1: Numbers, p: Numbers, kind: Clock = "SA", log: bool = False
+) -> Float[Array, "..."]:
     r"""How long two clusters take from the angle $u_0$ to the smaller angle $u_1$, by quadrature instead of an ODE.
 
     $$ t = \int_{\log\tan(u_1/2)}^{\log\tan(u_0/2)} \frac{dv}{|\dot v|} , $$
 
     which is of the order $e^{\beta(1 - \cos u_0)}$: an integrator of the motion loses such times in the rounding of
-    its clock. Broadcast over all arguments.
+    its clock. `log=True` gives the natural logarithm, for times that overflow. Broadcast over all arguments.
     """
-    _check(p, beta, kind, u0=u0, u1=u1)
+    check_clock(kind)
+    beta, u0, u1, p = check_beta(beta), _angle("u0", u0), _angle("u1", u1), _mass(p)
+    beta, u0, u1, p = together(beta=beta, u0=u0, u1=u1, p=p)
     if is_concrete(u0, u1) and np.any(np.asarray(u1) > np.asarray(u0)):
         raise InputError(f"u1 = {u1} is wider than u0 = {u0}; clusters only approach.")
-    beta, u0, u1, p = jnp.broadcast_arrays(*(jnp.asarray(a, jnp.result_type(float)) for a in (beta, u0, u1, p)))
-    normalised, faster = _clock(beta, kind)
-    return _quadrature(beta, u0, u1, p, normalised) / faster
+    normalised = jnp.asarray(kind == "SA")
+    log_unit = -_log_speed(jnp.sin(u0 / 2) ** 2, p, beta, normalised) - log_clock(beta, kind)
+    return written_time(_quadrature(beta, u0, u1, p, normalised), log_unit, log)
 
 
-def _speed(sin2: Array, p: Array, beta: Array, normalised: Array) -> Array:
-    r"""$\dot v$ for SA or shifted USA, where `sin2` is $\sin^2(u/2)$."""
+def _log_speed(sin2: Array, p: Array, beta: Array, normalised: Array) -> Array:
+    r"""$\log|\dot v|$ for SA or shifted USA, where `sin2` is $\sin^2(u/2)$."""
     k = 2 * beta * sin2
     odds = jnp.log1p(-p) - jnp.log(p)  # infinite for a cluster without mass, which the logistic function takes
     # Both in one program: compiling costs more than either.
-    return -jnp.where(normalised, jax.nn.sigmoid(odds - k) + jax.nn.sigmoid(-odds - k), jnp.exp(-k))
+    both = jnp.logaddexp(jax.nn.log_sigmoid(odds - k), jax.nn.log_sigmoid(-odds - k))
+    return jnp.where(normalised, both, -k)
 
 
-def _clock(beta: Array, kind: Clock) -> tuple[Array, Array]:
-    """Whether the map is normalised, and how much faster its clock is than that of SA or shifted USA."""
-    faster = jnp.ones_like(beta) if kind in ("SA", "shifted USA") else jnp.exp(beta)
-    return jnp.asarray(kind == "SA"), beta * faster if kind == "beta-USA" else faster
+def _log_rate(p: Array, beta: Array, normalised: Array) -> LogRate:
+    # In y = -v, which increases: sin^2(u/2) = 1/(1 + e^{2y})
+    return lambda y: _log_speed(jax.nn.sigmoid(-2 * y), p, beta, normalised)
 
 
-def _log_tan(u: Array) -> Array:
-    return jnp.log(jnp.tan(u / 2))
+def _far(beta: Array) -> Array:
+    """Where the exponent is zero to rounding."""
+    return jnp.log(jnp.maximum(beta, 1)) / 2 + DIGITS
 
 
 @eqx.filter_jit
-def _flow(ts: Array, u0: Array, p: Array, beta: Array, normalised: Array) -> Array:
-    # sin^2(u/2) = 1/(1 + e^{-2v})
-    v = scalar_flow(lambda v: _speed(jax.nn.sigmoid(2 * v), p, beta, normalised), ts, _log_tan(u0))
-    return 2 * jnp.arctan(jnp.exp(v))
+def _flow(ts: Array, u0: Array, p: Array, beta: Array, faster: Array, normalised: Array) -> Array:
+    y0, log_rate = -jnp.log(jnp.tan(u0 / 2)), _log_rate(p, beta, normalised)
+    way = travelled(log_rate, y0, in_units(ts, log_rate(y0) + faster), _far(beta))
+    return 2 * jnp.arctan(jnp.exp(-(y0 + way)))
 
 
 @eqx.filter_jit
 def _quadrature(beta: Array, u0: Array, u1: Array, p: Array, normalised: Array) -> Array:
-    nodes, weights = (jnp.asarray(a, beta.dtype) for a in gauss_legendre())
+    def one(beta: Array, u0: Array, u1: Array, p: Array) -> Array:
+        # log tan(u0/2) - log tan(u1/2), which keeps the digits of nearly equal angles
+        way = jnp.log1p(jnp.sin((u0 - u1) / 2) / (jnp.cos(u0 / 2) * jnp.sin(u1 / 2)))
+        return scaled_time(_log_rate(p, beta, normalised), -jnp.log(jnp.tan(u0 / 2)), way, _far(beta))
 
-    def one(item: tuple[Array, ...]) -> Array:
-        beta, v0, v1, p = item
-        v = v1 + (v0 - v1) / 2 * (nodes + 1)
-        return (v0 - v1) / 2 * jnp.sum(weights / -_speed(jax.nn.sigmoid(2 * v), p, beta, normalised))
-
-    items = (beta, _log_tan(u0), _log_tan(u1), p)
-    return jnp.reshape(jax.lax.map(one, tuple(map(jnp.ravel, items))), beta.shape)
+    return each(one, beta, u0, u1, p)
 
 
-def _check(p: Numbers, beta: Numbers, kind: str, **angles: Numbers) -> None:
-    check_clock(kind)
-    check_beta(beta)
-    if is_concrete(p) and not np.all((np.asarray(p) >= 0) & (np.asarray(p) <= 1)):
+def _mass(p: Numbers) -> Array:
+    found = reals("p", p)
+    if is_concrete(found) and not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= 1)):
         raise InputError(f"p = {p} is no mass of one of two clusters; take a number from 0 to 1.")
-    for name, u in angles.items():
-        if is_concrete(u) and not np.all((np.asarray(u) > 0) & (np.asarray(u) < np.pi)):
-            raise InputError(f"{name} = {u} must lie strictly between 0 and pi; at the ends nothing moves.")
+    return found
+
+
+def _angle(name: str, u: Numbers) -> Array:
+    found = reals(name, u)
+    if is_concrete(found) and not np.all((np.asarray(found) > 0) & (np.asarray(found) < np.pi)):
+        raise InputError(f"{name} = {u} must lie strictly between 0 and pi; at the ends nothing moves.")
+    return found
