@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 
 from .._linear_algebra import invariant_space, square_matrix
+from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers
+
+
+TIE = 1e-8  # lengths that differ by less, relatively, are equal, and the first of them counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,8 +19,10 @@ class DominantEigenspace:
     r"""The eigenvalues of largest real part.
 
     - `eigenvalue` $\lambda_1$, its real part if a complex pair leads; `dimension` $k$ of $E$.
-    - `basis (d, k)`, orthonormal; `left (k, d)`, with `left @ basis` the identity; `projector (d, d)`, that on $E$
-      along the other invariant space, `basis @ left`.
+    - `basis (d, k)`, orthonormal, the same however it was found: each column is the coordinate axis that is nearest to
+      $E$, projected on it (and across the columns before). So its entry there is positive, and for $k = 1$ that is the
+      first of the largest entries of the eigenvector. `left (k, d)`, with `left @ basis` the identity; `projector
+      (d, d)`, that on $E$ along the other invariant space, `basis @ left`.
     - `gap` $\lambda_1 - \mathrm{Re}\,\lambda_2$ to the others, infinite if there are none.
     - `real`, `semisimple`: whether $\lambda_1$ is real, and $M$ is $\lambda_1$ on all of $E$. If either fails, $E$ is
       an invariant space but no eigenspace, and nothing converges to it pointwise.
@@ -43,11 +49,14 @@ def dominant_eigenspace(M: Numbers, tol: float = 1e-7) -> DominantEigenspace:
     Eigenvalues whose real parts differ by at most `tol` times the norm of $M$ count as equal. For $M = \lambda I$ the
     space is everything and the projector the identity.
     """
-    M = square_matrix("M", M)
+    M, tol = square_matrix("M", M), number("tol", tol, least=0)
     d = M.shape[0]
     norm = max(float(np.linalg.norm(M, 2)), np.finfo(float).tiny)
     edge = float(np.real(np.linalg.eigvals(M)).max()) - tol * norm
-    basis, left, leading, rest = invariant_space(M, lambda value: value.real >= edge)
+    any_basis, any_left, block, rest = invariant_space(M, lambda value: value.real >= edge)
+    basis = _settled(any_basis)
+    turn = any_basis.T @ basis
+    left, leading = turn.T @ any_left, turn.T @ block @ turn
     k = basis.shape[1]
     value = float(np.trace(leading)) / k
     others = np.linalg.eigvals(rest) if k < d else np.zeros(0)
@@ -64,6 +73,19 @@ def dominant_eigenspace(M: Numbers, tol: float = 1e-7) -> DominantEigenspace:
         semisimple=real and bool(np.abs(leading - value * np.eye(k)).max() <= slack),
         others=others,
     )
+
+
+def _settled(basis: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the same space that depends on the space alone (see `DominantEigenspace`)."""
+    rest = basis @ basis.T
+    chosen = np.zeros((len(basis), 0))
+    for _ in range(basis.shape[1]):
+        lengths = np.linalg.norm(rest, axis=0)
+        column = rest[:, np.argmax(lengths >= (1 - TIE) * lengths.max())]
+        column = column - chosen @ (chosen.T @ column)
+        chosen = np.column_stack([chosen, column / np.linalg.norm(column)])
+        rest = rest - np.outer(chosen[:, -1], chosen[:, -1] @ rest)
+    return chosen
 
 
 def both(V: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:

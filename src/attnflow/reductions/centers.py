@@ -23,6 +23,8 @@ from .._linear_algebra import finite_array
 from .._numbers import number, whole
 from ..errors import InputError
 
+LONG = 17  # roads, in cars, beyond which Rényi's constant is right to the last digit
+
 
 def cap_measure(delta: Any, d: Any = 2) -> float:
     r"""The part of $S^{d-1}$ within the geodesic distance $\delta \in [0, \pi]$ of a point.
@@ -46,14 +48,43 @@ def expected_strong_centers(n: Any, delta: Any, d: Any = 2) -> float:
 def parking_count(delta: Any) -> float:
     r"""How many centers tokens on the circle have on average, when no more of them can become one.
 
-    $C \cdot 2\pi/\delta$ with Rényi's parking constant
-    $C = \int_0^\infty \exp\big(-2\int_0^t (1-e^{-s})\,ds/s\big)\,dt$. For a circle of at least a few $\delta$ the
-    error is far below $10^{-4}$: it falls faster than exponentially in $2\pi/\delta$.
+    With $L = 2\pi/\delta$ it is $1 + M(L - 1)$: the first center leaves a road of length $L - 1$, on which cars of
+    length 1 park, $M(x)$ of them on average, and Rényi's equation is
+
+    $$ M(x) = 0 \ \text{ for } x \le 1, \qquad M(x) = 1 + \frac2{x-1}\int_0^{x-1} M(y)\,dy \ \text{ for } x > 1 . $$
+
+    So it is 1 for $\delta = \pi$ and 2 for $2\pi/3 \le \delta < \pi$. For a small $\delta$ it is $CL$ with the parking
+    constant $C = \int_0^\infty \exp\big(-2\int_0^t (1-e^{-s})\,ds/s\big)\,dt$, up to an error that falls faster than
+    exponentially in $L$; the equation is solved up to $L = 17$, where that is below rounding.
     """
     delta = _radius(delta)
     if delta == 0:
         raise InputError("delta = 0: any number of tokens are centers; give a positive distance.")
-    return _parking_constant() * 2 * math.pi / delta
+    length = 2 * math.pi / delta
+    if length == math.inf:
+        raise InputError(f"delta = {delta:g} is so small that the number of centers overflows; give a larger distance.")
+    return 1 + _parked(length - 1) if length < LONG else _parking_constant() * length
+
+
+def _parked(x: float) -> float:
+    """Rényi's mean number of cars on a road of length x."""
+    return 0.0 if x <= 1 else float(_parked_between()[math.ceil(x) - 2](x))
+
+
+@functools.cache
+def _parked_between() -> list[np.polynomial.Chebyshev]:
+    """That number from 1 to 2, from 2 to 3, ..., by polynomials: it is analytic between whole numbers."""
+    found = [np.polynomial.Chebyshev([1.0], domain=[1, 2])]
+    total = 0.0  # of all roads shorter than those of the last polynomial
+    for k in range(2, LONG):
+        primitive = found[-1].integ(lbnd=k - 1)
+
+        def cars(x: np.ndarray, primitive: Any = primitive, total: float = total) -> np.ndarray:
+            return 1 + 2 * (total + primitive(x - 1)) / (x - 1)
+
+        found.append(np.polynomial.Chebyshev.interpolate(cars, 24, domain=[k, k + 1]))
+        total += float(primitive(k))
+    return found
 
 
 def strong_center_speed(j: Any, *, beta: Any, delta: Any) -> np.ndarray:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._linear_algebra import finite_array
+from .._numbers import number
 from ..errors import AttnflowWarning, InputError
 from ..spaces import Numbers
 from ._spectral_projector import both, dominant_eigenspace
@@ -38,6 +40,8 @@ class LowTemperatureReport:
       reads where it is.
     - `commuting`: $VB^\top = B^\top V$.
     - `reasons`: what fails of A2 and A3, in sentences; `ok` if nothing does.
+    - `limits`: what the theory says less of though A2 and A3 hold, in sentences: where $e^\top Be$ is not positive,
+      clusters attend to each other, and no rule for the last phase holds.
 
     What is asked of the law of the tokens cannot be seen here: a density bounded above and below (A1), Lipschitz near
     $\ker\Pi_E$ or zero there (A4). A1 to A4 are assumptions of this library's derivation.
@@ -53,6 +57,7 @@ class LowTemperatureReport:
     moved: float
     commuting: bool
     reasons: tuple[str, ...]
+    limits: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -92,18 +97,26 @@ class ClusterRates:
     deviation: float
 
     def concentration_time(self, beta: Numbers) -> np.ndarray | np.floating:
-        r"""$t_1 = \frac1{2c}\log\beta$."""
-        return np.log(np.asarray(beta, float)) / (-2 * self.concentration)
+        r"""$t_1 = \frac1{2c}\log\beta$, for $\beta \ge 1$."""
+        return np.log(_cold(beta)) / (-2 * self.concentration)
 
     def exit_time(self, beta: Numbers) -> np.ndarray | np.floating:
         r"""$\big(\frac1{2c} + \frac1{2\mu}\big)\log\beta$."""
         if self.mean <= 0:
-            return np.full(np.shape(beta), np.inf)
-        return self.concentration_time(beta) + np.log(np.asarray(beta, float)) / (2 * self.mean)
+            return np.full(np.shape(_cold(beta)), np.inf)
+        return self.concentration_time(beta) + np.log(_cold(beta)) / (2 * self.mean)
+
+
+def _cold(beta: Numbers) -> np.ndarray:
+    """Inverse temperatures at which a cluster is narrower than one radian."""
+    found = finite_array("beta", beta)
+    if (found < 1).any():
+        raise InputError(f"beta = {found.min():g} is no low temperature; take numbers from 1 on.")
+    return found
 
 
 def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatureReport:
-    """Whether the derivation applies to these matrices; what fails is told in a warning too."""
+    """Whether the derivation applies to these matrices; what fails, and what it says less of, is a warning, too."""
     V, B = both(V, B)
     space = dominant_eigenspace(V @ B.T)
     singular = np.linalg.svd(B, compute_uv=False)
@@ -123,6 +136,13 @@ def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatu
         reasons.append("the leading eigenvalues of V B^T are a complex pair (A3): tokens turn for ever.")
     elif not space.semisimple:
         reasons.append("the leading eigenvalue of V B^T is defective (A3): the limit is no projection.")
+    own = float(np.linalg.eigvalsh(E.T @ (B + B.T) @ E / 2).min())
+    limits = []
+    if not reasons and own <= len(B) * np.finfo(float).eps * singular[0]:
+        limits.append(
+            f"the least e^T B e on the leading eigenspace is {own:.3g}, not positive: a cluster there attends to its "
+            "opposite and not to itself, so that the last phase follows no known rule."
+        )
     report = LowTemperatureReport(
         invertible=invertible,
         condition=condition,
@@ -130,13 +150,14 @@ def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatu
         eigenvalue=space.eigenvalue,
         dimension=space.dimension,
         gap=space.gap,
-        attends_itself=float(np.linalg.eigvalsh(E.T @ (B + B.T) @ E / 2).min()),
+        attends_itself=own,
         moved=float(moved),
         commuting=bool(np.abs(V @ B.T - B.T @ V).max() <= SAME * max(np.abs(V @ B.T).max(), np.finfo(float).tiny)),
         reasons=tuple(reasons),
+        limits=tuple(limits),
     )
-    if not report.ok:
-        warnings.warn(f"low temperature: {' '.join(reasons)}", AttnflowWarning, stacklevel=2)
+    if reasons or limits:
+        warnings.warn(f"low temperature: {' '.join(reasons + limits)}", AttnflowWarning, stacklevel=2)
     return report
 
 
@@ -154,7 +175,8 @@ def low_temperature_rates(*, V: Numbers, B: Numbers, p: float | int = 2) -> LowT
         raise InputError(
             "V B^T is a multiple of the identity: at zero temperature nothing moves, and there is no rate."
         )
-    if isinstance(p, str) or not 1 <= p < np.inf:
+    p = number("p", p)
+    if p < 1:
         raise InputError(f"p = {p} is no order of a Wasserstein distance; take a finite number, at least 1.")
     c = space.gap / float(np.linalg.norm(B.T @ space.basis, 2))
     slack = SAME * np.linalg.norm(M, 2)
