@@ -68,13 +68,18 @@ def parameter(name: str, value: Any, ndim: int) -> Any:
     if value is None or isinstance(value, eqx.Module):
         return value
     try:
-        value = jnp.asarray(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {value!r} is not a number or an array of numbers.") from None
+        array = jnp.asarray(value)
+        if not (jnp.issubdtype(array.dtype, jnp.floating) or jnp.issubdtype(array.dtype, jnp.integer)):
+            raise TypeError  # True, complex numbers, keys
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} = {value!r} is not a number or an array of real numbers.") from None
+    value = array
     if not jnp.issubdtype(value.dtype, jnp.floating):
         value = value.astype(jnp.result_type(float))
     if value.ndim != ndim:
         raise InputError(f"{name} has shape {value.shape}; give {('a number', 'a vector', 'a matrix')[ndim]}.")
+    if 0 in value.shape:
+        raise InputError(f"{name} has shape {value.shape} and no entries; leave it out for the identity.")
     if is_concrete(value) and not np.isfinite(np.asarray(value)).all():
         where = tuple(map(int, np.argwhere(~np.isfinite(np.asarray(value)))[0]))
         entry = f"{name} = " if ndim == 0 else f"{name} has at {list(where)} the entry "
@@ -87,9 +92,16 @@ def inverse_temperature(beta: Any) -> Any:
     beta = parameter("beta", beta, ndim=0)
     if beta is None:
         raise InputError("beta is missing; give an inverse temperature, for example beta=1.0.")
-    if not isinstance(beta, eqx.Module) and is_concrete(beta) and np.asarray(beta) < 0:
-        raise InputError(f"beta = {float(beta):g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
+    least = _least(beta)
+    if least is not None and least < 0:
+        raise InputError(f"beta = {least:g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
     return beta
+
+
+def _least(value: Any) -> float | None:
+    """The least value of a number or of a schedule that lists its values; `None` where they cannot be looked at."""
+    values = getattr(value, "values", None) if isinstance(value, eqx.Module) else value
+    return None if values is None or not is_concrete(values) else float(np.min(np.asarray(values)))
 
 
 def non_negative(name: str, value: Any) -> Any:
@@ -97,15 +109,16 @@ def non_negative(name: str, value: Any) -> Any:
     value = parameter(name, value, ndim=0)
     if value is None:
         raise InputError(f"{name} is missing; give a number, at least 0.")
-    if not isinstance(value, eqx.Module) and is_concrete(value) and np.asarray(value) < 0:
-        raise InputError(f"{name} = {float(value):g} is negative; take a number, at least 0.")
+    least = _least(value)
+    if least is not None and least < 0:
+        raise InputError(f"{name} = {least:g} is negative; take a number, at least 0.")
     return value
 
 
 def positive(name: str, value: Any) -> Any:
     """A number greater than zero, at all times if it is a schedule; refused otherwise."""
     value = non_negative(name, value)
-    if is_concrete(value) and np.any(np.asarray(getattr(value, "values", value)) == 0):
+    if _least(value) == 0:
         raise InputError(f"{name} = 0 moves no token; take a number greater than 0.")
     return value
 

@@ -1,6 +1,6 @@
 r"""Multi-head attention: a sum of attention maps, each with its own matrices."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import equinox as eqx
@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._numbers import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import is_concrete
-from ._attention import AbstractAttention
+from ._attention import AbstractAttention, parameter
 from ._gaussian import AffineField
 from .softmax import Softmax
 
@@ -34,7 +35,7 @@ class MultiHead(AbstractAttention):
     W: Any
 
     def __init__(self, heads: Sequence[Any], W: Any = None):
-        self.heads = tuple(heads)
+        self.heads = tuple(heads) if isinstance(heads, Iterable) else ()
         if not self.heads or not all(isinstance(head, AbstractAttention) for head in self.heads):
             raise InputError("the heads are not attention maps; give at least one, for example [Softmax(beta=1.0)].")
         self.W = _output_matrices(W, len(self.heads))
@@ -46,9 +47,12 @@ class MultiHead(AbstractAttention):
         It acts by $W_h^\top V_h$; `W=None` is the identity, so that it moves the coordinates of its own rows alone.
         `beta=None` is $1/\sqrt k$.
         """
-        Q, K, V = (jnp.asarray(M) for M in (Q, K, V))
-        W = jnp.eye(V.shape[0], dtype=V.dtype) if W is None else jnp.asarray(W)
-        if H < 1 or any(M.ndim != 2 or M.shape[0] != V.shape[0] or M.shape[0] % H for M in (Q, K, V, W)):
+        H = whole("H", H)
+        Q, K, V = (parameter(name, M, 2) for name, M in (("Q", Q), ("K", K), ("V", V)))
+        if any(M is None for M in (Q, K, V)):
+            raise InputError("Q, K and V are split by rows; give all three as matrices.")
+        W = jnp.eye(V.shape[0], dtype=V.dtype) if W is None else parameter("W", W, 2)
+        if any(M.ndim != 2 or M.shape[0] != V.shape[0] or M.shape[0] % H for M in (Q, K, V, W)):
             shapes = ", ".join(str(M.shape) for M in (Q, K, V, W))
             raise InputError(f"matrices of shapes {shapes} do not split into H = {H} heads of the same number of rows.")
         k = V.shape[0] // H

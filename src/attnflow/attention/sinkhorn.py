@@ -1,6 +1,5 @@
 r"""Sinkhorn attention: rows and columns of the attention matrix sum to one."""
 
-import operator
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from .._numbers import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums._algebra import matmul
@@ -85,12 +85,12 @@ class Sinkhorn(AbstractAttention):
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)
         self.tol = non_negative("tol", tol)
-        self.half_steps = _whole("half_steps", half_steps or 0) or None
+        self.half_steps = whole("half_steps", 0 if half_steps is None else half_steps, least=-(2**31)) or None
         if self.half_steps is not None and (self.half_steps < 0 or self.half_steps % 2 == 0):
             raise InputError(
                 f"half_steps = {half_steps} does not end on a row step; take an odd number, or 0 for converged."
             )
-        self.max_iterations = _whole("max_iterations", max_iterations)
+        self.max_iterations = whole("max_iterations", max_iterations, least=-(2**31))
         if self.max_iterations < 1:
             raise InputError(f"max_iterations = {max_iterations} allows no iteration; take at least 1.")
 
@@ -350,13 +350,6 @@ def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:
             f"{n} queries; give Full, Causal or Positional pairs."
         )
     return pairs
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} = {value!r} is not a whole number.") from None
 
 
 ENTRY = Entry(

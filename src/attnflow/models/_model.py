@@ -6,10 +6,14 @@ where $F$ is `force`, unprojected, and $P$ the tangent projection of the model's
 """
 
 import abc
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from ..attention import AbstractAttention
+from ..errors import InputError
+from ..pairsums import AbstractPairs
 from ..spaces import AbstractSpace
 
 
@@ -36,6 +40,21 @@ class AbstractModel(eqx.Module):
         `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` ask for it.
         """
         return None
+
+
+def check_parts(**parts: Any) -> None:
+    """Refuse something that is no attention map, space or pairs where one is meant; `None` stands for the default."""
+    for name, part in parts.items():
+        kind, example = PARTS[name]
+        if part is not None and not isinstance(part, kind):
+            raise InputError(f"{name} = {part!r} is none; give for example {example}.")
+
+
+PARTS = {
+    "attention": (AbstractAttention, "af.Softmax(beta=1.0)"),
+    "space": (AbstractSpace, "af.Sphere()"),
+    "pairs": (AbstractPairs, "af.Causal()"),
+}
 
 
 def field(

@@ -10,6 +10,7 @@ from ..attention._attention import non_negative
 from ..errors import InputError
 from ..pairsums import Causal
 from ..spaces import is_concrete
+from .schedules import is_schedule
 from .self_attention import SelfAttention
 
 
@@ -33,7 +34,8 @@ def causal_model(
 
     **Arguments:**
 
-    - `n`: the length of the whole prompt; a shorter one is simulated by the same model, with the same $\lambda/n$.
+    - `n`: the length of the whole prompt; a shorter one is simulated by the same model, with the same $\lambda/n$, a
+      longer one is refused.
     - `slope`: $\lambda \ge 0$, per whole prompt; 0 is no positional bias.
     - `normalize`: what sums to one, the positional weights or the whole attention.
     - `strict=False`: a token sees itself, too. `causal_model(n, beta, 0.0, "softmax", strict=False)` is
@@ -43,11 +45,15 @@ def causal_model(
     """
     n = whole("n", n)
     slope = non_negative("slope", slope)
+    if is_schedule(slope):
+        raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")
+    if not isinstance(strict, bool):
+        raise InputError(f"strict = {strict!r} is neither True nor False.")
     if normalize not in ("positional", "softmax"):
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
     per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n
     if normalize == "softmax":
-        return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token))
+        return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token), longest=n)
     pairs = Causal(strict=strict, slope=per_token, normalized=True)
-    return SelfAttention(Unnormalized(beta=beta, gradient=True), pairs=pairs)
+    return SelfAttention(Unnormalized(beta=beta, gradient=True), pairs=pairs, longest=n)

@@ -18,7 +18,7 @@ from ..attention import Softmax
 from ..attention._attention import inverse_temperature, non_negative, parameter, positive
 from ..pairsums import AbstractPairs, Full
 from ..spaces import AbstractSpace, Sphere, is_concrete
-from ._model import AbstractModel
+from ._model import AbstractModel, check_parts
 from ._random import (
     AbstractRandomModel,
     contract,
@@ -79,6 +79,7 @@ class HomogenizedSDE(AbstractRandomModel):
         self.rank = None if rank is None else whole("rank", rank)
         self.samples = whole("samples", samples)
         self.nodes = _resolving(self.beta) if nodes is None else whole("nodes", nodes, least=0)
+        check_parts(pairs=pairs)
         self.pairs = Full() if pairs is None else pairs
 
     @property
@@ -146,6 +147,7 @@ class AveragedAttention(AbstractModel):
         self.beta = inverse_temperature(beta)
         self.mean = parameter("mean", mean, ndim=0)
         self.samples = whole("samples", samples, least=2)
+        check_parts(pairs=pairs)
         self.pairs = Full() if pairs is None else pairs
 
     @property

@@ -27,7 +27,7 @@ from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Euclidean, Sphere
-from ._model import AbstractModel
+from ._model import AbstractModel, check_parts
 from .schedules import at_time
 
 NAMES = {"post": "Post-LN", "pre": "Pre-LN", "peri": "Peri-LN", "ngpt": "nGPT"}
@@ -60,8 +60,9 @@ class NormalizedAttention(AbstractModel):
     ):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: NormalizedAttention(beta=1.0).")
-        if scheme not in NAMES:
+        if not isinstance(scheme, str) or scheme not in NAMES:
             raise InputError(f"scheme {scheme!r} is unknown; choose one of {', '.join(NAMES)}.")
+        check_parts(attention=attention, pairs=pairs)
         self.attention = Softmax(beta=beta) if attention is None else attention
         self.scheme = scheme
         self.alpha = non_negative("alpha", alpha)

@@ -31,7 +31,7 @@ from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import is_concrete
-from ._model import AbstractModel
+from ._model import AbstractModel, check_parts
 from ._random import (
     AbstractRandomModel,
     contract,
@@ -100,6 +100,7 @@ class RandomLayers(AbstractRandomModel):
         self.heads = whole("heads", heads)
         self.rank = None if rank is None else whole("rank", rank)
         self.combine, self.scaling, self.draw = combine, scaling, draw
+        check_parts(pairs=pairs)
         self.pairs = Full() if pairs is None else pairs
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from .._numbers import reals
 from ..attention import AbstractAttention
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
@@ -32,8 +33,8 @@ class Piecewise(AbstractSchedule):
     values: Float[Array, "j_plus_1 ..."]
 
     def __init__(self, jumps: Numbers, values: Numbers):
-        self.jumps = jnp.asarray(jumps, jnp.result_type(float))
-        self.values = jnp.asarray(values, jnp.result_type(float))
+        self.jumps = reals("jumps", jumps)
+        self.values = reals("values", values)
         if self.jumps.ndim != 1 or self.values.shape[:1] != (self.jumps.size + 1,):
             raise InputError(
                 f"{self.jumps.shape} jump times need one more value than jumps, got {self.values.shape[:1]}."

@@ -2,16 +2,18 @@ r"""Tokens that move by attention to one another: the basic model of the theory.
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from .._numbers import whole
 from ..attention import L2, AbstractAttention, Hardmax, Softmax
 from ..attention._energy import scale_offset
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
 from ..registry import Entry
 from ..spaces import AbstractSpace, Euclidean, Sphere
-from ._model import AbstractModel
+from ._model import AbstractModel, check_parts
 from .schedules import at_time, depends_on_time
 
 
@@ -20,12 +22,14 @@ class SelfAttention(AbstractModel):
 
     `SelfAttention(beta=9.0)` is shorthand for `SelfAttention(Softmax(beta=9.0), space=Sphere())`.
 
-    **Arguments:** `attention`, the map $\Gamma$; `space`, which gives the projection $P$; `pairs`, who sees whom.
+    **Arguments:** `attention`, the map $\Gamma$; `space`, which gives the projection $P$; `pairs`, who sees whom;
+    `longest`, the number of tokens it is meant for at most (`None`: any), as `causal_model` gives it.
     """
 
     attention: AbstractAttention
     space: AbstractSpace
     pairs: AbstractPairs
+    longest: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -34,12 +38,15 @@ class SelfAttention(AbstractModel):
         pairs: AbstractPairs | None = None,
         *,
         beta: Any = None,
+        longest: int | None = None,
     ):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: SelfAttention(beta=1.0).")
+        check_parts(attention=attention, space=space, pairs=pairs)
         self.attention = Softmax(beta=beta) if attention is None else attention
         self.space = Sphere() if space is None else space
         self.pairs = Full() if pairs is None else pairs
+        self.longest = None if longest is None else whole("longest", longest)
 
     @property
     def clock(self) -> str:
@@ -55,6 +62,11 @@ class SelfAttention(AbstractModel):
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n d"]:
+        if self.longest is not None and x.shape[0] > self.longest:
+            raise InputError(
+                f"the model is for prompts of at most {self.longest} tokens, and there are {x.shape[0]}; make it for "
+                f"{x.shape[0]}, or give the first {self.longest}."
+            )
         velocity = at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
         if velocity.shape != x.shape:
             raise InputError(

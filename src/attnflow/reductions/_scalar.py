@@ -2,6 +2,7 @@ r"""What the scalar reductions share: the clocks of the two maps, times that ove
 
 import functools
 import warnings
+from collections.abc import Callable
 from typing import Literal
 
 import jax
@@ -63,7 +64,7 @@ def elapsed(ts: Numbers) -> Array:
 
 
 def log_clock(beta: Array, kind: Clock) -> Array:
-    r"""By how much the clock is faster than that of SA or of shifted USA, in logarithms: $\beta$ or $\beta + \log\beta$.
+    r"""The logarithm of how much faster the clock is than that of SA or shifted USA: $\beta$ or $\beta + \log\beta$.
 
     Minus infinity where nothing moves: beta-USA at $\beta = 0$.
     """
@@ -104,7 +105,7 @@ def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
     return time
 
 
-def each(function, *arrays: Array) -> Array:
+def each(function: Callable[..., Array], *arrays: Array) -> Array:
     """A function of numbers, applied to all entries of arrays of one shape, one after the other."""
     found = jax.lax.map(lambda item: function(*item), tuple(map(jnp.ravel, arrays)))
     return jnp.reshape(found, arrays[0].shape)

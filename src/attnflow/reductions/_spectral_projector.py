@@ -10,7 +10,6 @@ from .._numbers import number
 from ..errors import InputError
 from ..spaces import Numbers
 
-
 TIE = 1e-8  # lengths that differ by less, relatively, are equal, and the first of them counts
 
 

@@ -5,8 +5,8 @@ from typing import ClassVar
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..errors import InputError
 from ..registry import Entry
+from ._law import checked_key, checked_shape
 from ._space import AbstractSpace, safe_norm
 
 
@@ -33,9 +33,7 @@ class Euclidean(AbstractSpace):
 
 def gaussian(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the standard normal law on $\mathbb R^d$."""
-    if n < 1 or d < 1:
-        raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
-    return jax.random.normal(key, (n, d))
+    return jax.random.normal(checked_key(key), checked_shape(n, d))
 
 
 GAUSSIAN = Entry("law", "gaussian", gaussian, "independent standard normal tokens", spaces=("euclidean",))

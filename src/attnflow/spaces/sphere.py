@@ -10,6 +10,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..errors import InputError
 from ..registry import Entry
+from ._circle import circle_nodes as circle_nodes
+from ._circle import on_circle as on_circle
+from ._law import checked_key, checked_shape
 from ._space import AbstractSpace, in_range, inner, safe_norm
 
 
@@ -53,7 +56,7 @@ class Sphere(AbstractSpace):
 
 def uniform(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the uniform law on $S^{d-1}$."""
-    return _uniform(_shape(n, d), key)
+    return _uniform(checked_shape(n, d), checked_key(key))
 
 
 @functools.partial(jax.jit, static_argnums=0, inline=True)  # one small program for a new shape in place of seven
@@ -67,7 +70,7 @@ def weyl(*, n: int, d: int) -> Float[Array, "n d"]:
     Rows $U_{ik} = \cos 2\pi\{i^2\sqrt2 + k i\sqrt3 + k^2\sqrt5\}$, $i = 1..n$, $k = 1..d$, each normalised, where
     $\{\cdot\}$ is the fractional part.
     """
-    n, d = _shape(n, d)
+    n, d = checked_shape(n, d)
     i, k = np.arange(1.0, n + 1)[:, None], np.arange(1.0, d + 1)[None, :]
     u = np.cos(2 * np.pi * np.mod(i**2 * np.sqrt(2) + k * i * np.sqrt(3) + k**2 * np.sqrt(5), 1))
     return jnp.asarray(u / np.linalg.norm(u, axis=-1, keepdims=True))
@@ -75,16 +78,10 @@ def weyl(*, n: int, d: int) -> Float[Array, "n d"]:
 
 def orthonormal(*, n: int, d: int) -> Float[Array, "n d"]:
     r"""The first `n` basis vectors of $\mathbb R^d$: equiangular tokens with $\langle x_i, x_j\rangle = 0$."""
-    n, d = _shape(n, d)
+    n, d = checked_shape(n, d)
     if n > d:
         raise InputError(f"n = {n} tokens cannot be orthonormal in dimension d = {d}; take d >= n.")
     return jnp.eye(n, d)
-
-
-def _shape(n: int, d: int) -> tuple[int, int]:
-    if n < 1 or d < 1:
-        raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
-    return n, d
 
 
 UNIFORM = Entry("law", "uniform", uniform, "independent tokens, uniform on the sphere", spaces=("sphere",))

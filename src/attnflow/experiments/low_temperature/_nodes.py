@@ -10,33 +10,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy
 
-COARSE = 0.3  # the refined part ends here; in radians from the exceptional set
-
 
 def refined_nodes(
     n: int, l_min: float, density: "Callable[[numpy.ndarray], numpy.ndarray]"
 ) -> "tuple[numpy.ndarray, numpy.ndarray]":
-    r"""Points `(n, 2)` and weights `(n,)` for a density on the circle; `n` is a multiple of 4.
-
-    A quarter has offsets $s$ from $\pm\pi/2$, half of them geometric from `l_min` to 0.3 and the rest equispaced up to
-    $\pi/2$; a node has the weight of its cell, which ends halfway to its neighbours.
-    """
+    r"""Points `(n, 2)` and weights `(n,)` for a density on the circle, refined at $\pm\pi/2$; `n` is a multiple of 4."""
     import numpy as np
 
-    quarter = n // 4
-    s = np.concatenate(
-        [
-            np.geomspace(l_min, COARSE, quarter // 2, endpoint=False),
-            np.linspace(COARSE, np.pi / 2, quarter - quarter // 2),
-        ]
-    )
-    ends = np.concatenate([[0.0], (s[1:] + s[:-1]) / 2, [np.pi / 2]])
-    theta = np.concatenate([np.pi / 2 + s, np.pi / 2 - s, -np.pi / 2 + s, -np.pi / 2 - s])
-    weights = density(theta) * np.tile(np.diff(ends), 4)
-    # sin of the offset and not cos of the angle: close to the exceptional set digits would be lost.
-    small, large = np.sin(s), np.cos(s)
-    points = np.stack([np.concatenate([-small, small, small, -small]), np.concatenate([large, large, -large, -large])])
-    return points.T, weights / weights.sum()
+    import attnflow as af
+
+    points, weights = af.sphere.circle_nodes(n, density=density, finest=l_min)
+    return np.asarray(points), np.asarray(weights)
 
 
 def asymmetric(theta: "numpy.ndarray") -> "numpy.ndarray":

@@ -121,20 +121,33 @@ class CircleTokens(eqx.Module):
         """Independent uniform angles."""
         return 2 * jnp.pi * jax.random.uniform(key, (self.n, replicas), self.bessel.dtype)
 
-    def last(self, theta: Float[Array, "n r"], t: Float[Array, ""], steps: int) -> Float[Array, " r"]:
-        """Where the last token is at time `t`."""
-        return rk4(lambda x: circle_force(x, self.bessel, self.earlier), theta, t, steps)[-1]
+    def moved(self, theta: Float[Array, "n r"], t: Float[Array, ""], steps: int) -> Float[Array, "n r"]:
+        """Where the tokens are at time `t`."""
+        return rk4(lambda x: circle_force(x, self.bessel, self.earlier), theta, t, steps)
 
-    def response(self, theta: Array, t: Array, steps: int, modes: int) -> list[Array]:
-        r"""$N\,\partial\theta_j(t)/\partial\theta_k(0)\,\cos n(\theta_j(t) - \theta_k(0))$, every mode `(n - 1, r)`."""
-        end, pull = jax.vjp(lambda x: self.last(x, t, steps), theta)
+    def response(self, theta: Array, t: Array, steps: int, modes: int, equal_time: bool = False) -> list[Array]:
+        r"""$N\,\partial\theta_j(t)/\partial\theta_k(0)\,\cos n(\theta_j(t) - \theta_k(0))$, every mode `(n - 1, r)`.
+
+        At equal times $N\sum_{l\le k}\partial\theta_j(t)/\partial\theta_l(0)\,\cos n(\theta_j(t) - \theta_k(t))$.
+        """
+
+        def last(x: Array) -> tuple[Array, Array]:
+            end = self.moved(x, t, steps)
+            return end[-1], end
+
+        end, pull, late = jax.vjp(last, theta, has_aux=True)
         (slope,) = pull(jnp.ones_like(end))
-        return [self.n * slope[:-1] * p for p in self._modes(end, theta, modes)]
+        slope = slope[:-1]
+        if equal_time:
+            slope = jnp.cumsum(slope, axis=0)
+        return [self.n * slope * p for p in self._modes(end, late if equal_time else theta, modes)]
 
-    def direct(self, theta: Array, t: Array, steps: int, modes: int) -> list[Array]:
-        r"""$N\cos n(\theta_j(t) - \theta_k(0))$ less the same at time 0, which has mean zero."""
-        pairs = (self._modes(end, theta, modes) for end in (self.last(theta, t, steps), theta[-1]))
-        return [self.n * (late - early) for late, early in zip(*pairs, strict=True)]
+    def direct(self, theta: Array, t: Array, steps: int, modes: int, equal_time: bool = False) -> list[Array]:
+        r"""$N\cos n(\theta_j(t) - \theta_k(0))$, or with $\theta_k(t)$, less the same at time 0, which has mean zero."""
+        late = self.moved(theta, t, steps)
+        pairs = ((late[-1], late if equal_time else theta), (theta[-1], theta))
+        both = (self._modes(end, sources, modes) for end, sources in pairs)
+        return [self.n * (a - b) for a, b in zip(*both, strict=True)]
 
     def _modes(self, end: Array, theta: Array, modes: int) -> list[Array]:
         return zonal_terms(jnp.cos(end[None, :] - theta[:-1]), modes, 2)[1:]

@@ -52,21 +52,37 @@ def _two(c: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def scaled_psi(c: Any, y: Any) -> tuple[Any, Any]:
     r"""$e^{-x}\psi_c(y)$ and $x = 2\sqrt{cy}$, so that sums of several overflow together or not at all."""
-    x = 2 * np.sqrt(c * y)
-    tiny = x < 1e-150  # where x² would underflow
-    return c * np.where(tiny, 1.0, 2 * i1e(x) / np.where(tiny, 1.0, x)), x
+    share, x = psi_shares(c, y)[::2]
+    return c * share, x
 
 
 def scaled_psi_derivative(c: Any, y: Any) -> tuple[Any, Any]:
-    r"""$e^{-x}\psi_c'(y)$ and $x$: $\psi_c' = 4c^2 I_2(x)/x^2$, with $I_2 = I_0 - 2I_1/x$ where $x$ is not small."""
-    x = 2 * np.sqrt(c * y)
-    z = np.where(x > SERIES, 0.0, x**2 / 4)
+    r"""$e^{-x}\psi_c'(y)$ and $x$."""
+    _, share, x = psi_shares(c, y)
+    return c * share, x
+
+
+def psi_shares(c: Any, y: Any) -> tuple[Any, Any, Any]:
+    r"""$e^{-x}\psi_c/c$, $e^{-x}\psi_c'/c$ and $x = 2\sqrt{cy}$, where $c$ and $c^2$ may be too large or too small.
+
+    $\psi_c' = \frac cy I_2(x)$, with $I_2 = I_0 - 2I_1/x$ where $x$ is not small, and $I_2/y = 4cI_2/x^2$ by the series
+    of $I_2$ where it is.
+    """
+    x = 2 * np.sqrt(c) * np.sqrt(y)
+    tiny = x < 1e-150  # where x² would underflow
+    first = np.where(tiny, 1.0, 2 * i1e(x) / np.where(tiny, 1.0, x))
+    small = x <= SERIES
+    z = np.where(small, x, 0.0) ** 2 / 4
     series = np.zeros_like(z)
     for k in range(12, 0, -1):  # 1/2 sum z^k 2/(k! (k+2)!), inside out
         series = z / (k * (k + 2)) * (1 + series)
-    large = np.where(x > SERIES, x, 1.0)
-    bessel = 4 * (i0e(large) - 2 * i1e(large) / large) / large**2
-    return c**2 * np.where(x > SERIES, bessel, (1 + series) / 2 * np.exp(-x)), x
+    large = np.where(small, 1.0, x)
+    bessel = (i0e(large) - 2 * i1e(large) / large) / np.where(small, 1.0, y)
+    return (
+        first,
+        np.where(small, np.where(small, c, 0.0) * (1 + series) / 2 * np.exp(-np.where(small, x, 0)), bessel),
+        x,
+    )
 
 
 def density(s: Any, at: Any, slope: Any) -> Any:

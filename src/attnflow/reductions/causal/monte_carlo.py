@@ -8,7 +8,12 @@ $$ N\,E\cos n(\theta_j(t) - \theta_k(0)) = N\,E\Big[\frac{\partial\theta_j(t)}{\
    \cos n(\theta_j(t) - \theta_k(0))\Big] , $$
 
 whose variance stays bounded, as the derivative is of order $1/N$. One reverse sweep from the last token gives all
-sources. Derivation, also in higher dimension: docs/theory/lost-in-the-middle.md.
+sources. At equal times, turning the first tokens up to $k$ together turns $\theta_k(t)$ with them, so that
+
+$$ N\,E\cos n(\theta_j(t) - \theta_k(t)) = N\,E\Big[\sum_{l\le k}\frac{\partial\theta_j(t)}{\partial\theta_l(0)}
+   \cos n(\theta_j(t) - \theta_k(t))\Big] , $$
+
+whose variance is of order $N$. Derivation, also in higher dimension: docs/theory/lost-in-the-middle.md.
 """
 
 import math
@@ -49,12 +54,14 @@ COLDEST = 600.0
 class Correlations:
     r"""Estimates of $N\,E\,P_n$ between the last token and every source $k = 0, \dots, N - 2$.
 
+    The last token is at time $t$; sources are at time 0, or at $t$ with `equal_time`.
     `batches (many, modes, sources)` are means of `together` replicas each. They are independent and equally likely, so
     that any average of modes and sources has a standard error: that of the mean of batches.
     """
 
     batches: np.ndarray
     together: int
+    equal_time: bool = False
 
     @property
     def replicas(self) -> int:
@@ -94,6 +101,8 @@ class Correlations:
         `edges`: bins of sources, as the index of the first source of each and the end of the last; by default every
         source by itself.
         """
+        if self.equal_time:
+            raise InputError("a retrieval profile is about sources at time 0; estimate with equal_time=False.")
         each = np.einsum("bms,m->bs", self.batches, window(classes, self.batches.shape[1]))
         if edges is None:
             return self.s, each.mean(axis=0), _stderr(each)
@@ -125,9 +134,12 @@ def estimate_correlations(
     d: int = 2,
     normalize: str = "positional",
     dt: Any = None,
+    equal_time: bool = False,
 ) -> Correlations:
     r"""Correlations of the last of `n` tokens at time `t` with all others at time 0, for modes 1, …, `modes`.
 
+    - `equal_time=True`: with all others at time `t`, which tend to the `equal_time` of this room, while the default
+      ones tend to `two_time`.
     - `slope`: the ALiBi slope $\lambda$ per whole context; or `pairs`: any weights of earlier tokens, as
       `af.Causal(strict=True, …)` or `af.Positional` give them (for `"positional"` they must be normalised).
     - `normalize`: `"positional"`, weights that sum to one and an unnormalised content; `"softmax"`, see `rates`.
@@ -140,8 +152,10 @@ def estimate_correlations(
     replicas = whole("replicas", replicas, least=2)
     t, beta = number("t", t, least=0), float(positive("beta", number("beta", beta)))
     check_normalize(normalize)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method = {method!r} is unknown; choose one of {', '.join(METHODS)}.")
+    if not isinstance(equal_time, bool):
+        raise InputError(f"equal_time = {equal_time!r} is neither True nor False.")
     _check_key(key)
     steps = _steps(t, beta, normalize, dt)
     tokens, together = _tokens(n, d, beta, slope, pairs, normalize)
@@ -151,21 +165,23 @@ def estimate_correlations(
     cores = all_devices().size
     rows = placed_rows(np.arange(-(-many // cores) * cores))
     given = (tokens, jnp.asarray(t, jnp.result_type(float)), key)
-    found = timed_call(_batches, everywhere(given), rows, steps, modes, method, together, unroll=False).value
+    found = timed_call(
+        _batches, everywhere(given), rows, steps, modes, method, together, equal_time, unroll=False
+    ).value
     batches = np.asarray(found, float)[:many]
     if not np.isfinite(batches).all():
         raise InputError(f"the flow to t = {t:g} is not finite in {steps} steps; give a smaller dt, t or beta.")
-    return Correlations(batches, together)
+    return Correlations(batches, together, equal_time)
 
 
-def _batches(given: Any, rows: Any, steps: int, modes: int, method: str, together: int) -> Any:
+def _batches(given: Any, rows: Any, steps: int, modes: int, method: str, together: int, equal_time: bool) -> Any:
     """Means of batches."""
     arrays, rest = eqx.partition(given, eqx.is_array)
 
     def one(row: Any, arrays: Any) -> Any:
         tokens, t, key = eqx.combine(arrays, rest)
         start = tokens.start(jax.random.fold_in(key, row), together)
-        return jnp.stack([jnp.mean(v, axis=1) for v in getattr(tokens, method)(start, t, steps, modes)])
+        return jnp.stack([jnp.mean(v, axis=1) for v in getattr(tokens, method)(start, t, steps, modes, equal_time)])
 
     return map_rows(one, rows, arrays)
 

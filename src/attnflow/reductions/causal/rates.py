@@ -58,7 +58,7 @@ def zonal_terms(u: Any, modes: int, d: int) -> list[Any]:
 
 
 def check_normalize(normalize: str) -> None:
-    if normalize not in NORMALIZE:
+    if not isinstance(normalize, str) or normalize not in NORMALIZE:
         raise InputError(f"normalize = {normalize!r} is unknown; choose one of {', '.join(NORMALIZE)}.")
 
 

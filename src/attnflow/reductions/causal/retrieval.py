@@ -25,8 +25,10 @@ from scipy.special import exprel
 from ..._numbers import number, whole
 from ...errors import InputError
 from ._checked import not_negative, one_shape, positive, sources
-from .closed_forms import depth, scaled_psi, scaled_psi_derivative
+from .closed_forms import depth, psi_shares
 from .rates import rates
+
+LARGEST = 1e300  # of a t: beyond, the shape no longer changes with it
 
 
 class Head(NamedTuple):
@@ -48,15 +50,21 @@ DOUBLE_WELL = (
 
 def window(classes: Any = 8, modes: int = 20) -> np.ndarray:
     r"""$\omega_n = e^{-\pi^2n^2/2M^2}$, $n = 1, \dots,$ `modes`, on a new last axis; $M$ = `classes`."""
+    return np.exp(log_window(classes, modes))
+
+
+def log_window(classes: Any, modes: int) -> np.ndarray:
+    r"""$\log\omega_n$, where $\omega_n$ may be too small to be written."""
     n = np.arange(1, whole("modes", modes) + 1)
-    return np.exp(-((np.pi * n / positive("classes", classes)[..., None]) ** 2) / 2)
+    with np.errstate(over="ignore"):
+        return -((np.pi * n / positive("classes", classes)[..., None]) ** 2) / 2
 
 
 def retrieval_profile(s: Any, t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
     r"""$S_t(s)$ for sources at $0 < s \le 1$; all arguments but `modes` are broadcast together."""
-    value, _, exponent = scaled_profile(s, t, beta, slope, classes, modes)
+    value, _, exponent, _ = scaled_profile(s, t, beta, slope, classes, modes)
     with np.errstate(over="ignore"):
-        return np.asarray(value * np.exp(exponent))
+        return np.asarray(value * np.exp(exponent / 2) * np.exp(exponent / 2))
 
 
 def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8, modes: int = 20) -> np.ndarray:
@@ -76,14 +84,15 @@ def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -
     r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope."""
     beta, slope, classes = positive("beta", beta), not_negative("slope", slope), positive("classes", classes)
     one_shape(beta=beta, slope=slope, classes=classes)
-    a, omega = rates(beta, whole("modes", modes)), window(classes, modes)
+    a, log_omega = rates(beta, whole("modes", modes)), log_window(classes, modes)
+    omega = np.exp(log_omega - log_omega.max(axis=-1, keepdims=True))  # a common factor does not matter
     largest = a.max(axis=-1, keepdims=True)  # taken out: squares of rates overflow, and underflow, early
     first, second = (np.sum(omega * (a / largest) ** power, axis=-1) for power in (1, 2))
     return np.asarray(-2 * np.expm1(-slope) * first / second / largest[..., 0])
 
 
-def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: int) -> tuple[Any, Any, Any]:
-    r"""$e^{-x}S$, $e^{-x}S'$ and $x$, where $e^x$ is the size of the largest mode, so that signs survive any size.
+def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: int) -> tuple[Any, Any, Any, Any]:
+    r"""$e^{-x}S$, $e^{-x-y}S'$, $x$ and $y$: $e^x$ is the size of the largest mode, so that signs survive any size.
 
     $S' = w\sum_n\omega_n[\lambda\psi(Y) - \psi'(Y)\,\lambda/(1 - e^{-\lambda s})]$, since $w' = \lambda w$ and
     $Y' = -\lambda/(1 - e^{-\lambda s})$.
@@ -92,17 +101,25 @@ def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: i
     s, at = sources(s, 1.0)
     classes = positive("classes", classes)
     one_shape(s=s, t=t, beta=beta, slope=slope, classes=classes)
-    omega, a = window(classes, modes), rates(beta, modes)
+    a = rates(beta, modes)
+    log_omega = log_window(classes, modes)
     s, at, slope, t = (v[..., None] for v in (s, at, slope, t))
+    fastest = a.max(axis=-1, keepdims=True)
     behind = depth(s, at, slope)
-    value, exponent = scaled_psi(a * t, behind)
-    change, _ = scaled_psi_derivative(a * t, behind)
-    largest = exponent.max(axis=-1, keepdims=True)
-    omega = omega * np.exp(exponent - largest) / exprel(-slope)
-    rising = slope * value - change / (s * exprel(-slope * s))
-    S, change = (np.sum(omega * v, axis=-1) for v in (value, rising))
+    # What all modes share is taken out, so that neither their rates nor their squares have to be written.
+    with np.errstate(over="ignore"):
+        value, change, exponent = psi_shares(np.minimum(a * t, LARGEST), behind)
+    part = np.where(fastest > 0, a / np.where(fastest > 0, fastest, 1), 0.0)
+    with np.errstate(divide="ignore"):
+        log_terms = log_omega + exponent
+        largest = log_terms.max(axis=-1, keepdims=True)
+        common = largest + np.log(fastest) + np.log(t) - np.log(exprel(-slope)) - slope * (at - s)
+    weight = part * np.exp(log_terms - largest)
+    steep = np.maximum(slope, 1.0)
+    rising = slope / steep * value - change / (s * exprel(-slope * s)) / steep
+    S, change = (np.sum(weight * v, axis=-1) for v in (value, rising))
     # w(1, s) = e^{-λ(1 - s)} λ/(1 - e^{-λ})
-    return S, change, (largest - slope * (at - s))[..., 0]
+    return S, change, common[..., 0], np.log(steep)[..., 0]
 
 
 def check_heads(heads: Sequence[Any]) -> list[Head]:

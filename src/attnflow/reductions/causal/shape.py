@@ -5,6 +5,7 @@ would plot (at small $t$ or large $\lambda$). Signs on a grid, of steps that shr
 method.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ from scipy.optimize import brentq
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number
-from ...errors import InputError
+from ...errors import AttnflowWarning, InputError
 from ._checked import one_shape
 from .retrieval import Head, check_heads, multi_head_profile, scaled_profile
 
@@ -64,9 +65,18 @@ def turning_points(
 
 
 def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> Point:
-    """The source that is found worst, if it is neither the first nor the last; else not-a-number."""
+    """The source that is found worst, if it is neither the first nor the last; else not-a-number.
+
+    Not-a-number with a warning, too, where that source is nearer to the first than 1e-300.
+    """
     s, value, minimum = turning_points(t, beta=beta, slope=slope, classes=classes, modes=modes)
     if not minimum.any():
+        if profile_shape(t, beta=beta, slope=slope, classes=classes, modes=modes) == "one minimum":
+            warnings.warn(
+                f"the source found worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
+                AttnflowWarning,
+                stacklevel=2,
+            )
         return Point(float("nan"), float("nan"))
     lowest = np.flatnonzero(minimum)[value[minimum].argmin()]
     return Point(float(s[lowest]), float(value[lowest]))
@@ -80,12 +90,19 @@ def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int
     - `"minimum and maximum"`: found worst, then better, then worse again at the very end: only beyond the critical
       time, and for a large slope;
     - `"other"`: the flat profile at `t` = 0 or `beta` = 0; nothing else was ever met.
+
+    Signs of the derivative decide, which is computed relative to its size: no parameter overflows it. Rates that do,
+    beyond $\beta \approx 700$, are refused.
     """
     given = {"t": t, "beta": beta, "slope": slope, "classes": classes}
     found = {name: finite_array(name, values) for name, values in given.items()}
     one_shape(**found)
     t, beta, slope, classes = (values[..., None] for values in found.values())
-    sign = np.sign(scaled_profile(GRID, t, beta, slope, classes, modes)[1])
+    _, change, size, _ = scaled_profile(GRID, t, beta, slope, classes, modes)
+    moved = size[..., 0] > -np.inf
+    # Every profile that is not flat falls at first; where it turns is below the grid if a t is tiny.
+    first = np.where(moved, -1.0, 0.0)[..., None]
+    sign = np.concatenate([first, np.where(moved[..., None], np.sign(change), 0.0)], axis=-1)
     turns = sign[..., 1:] * sign[..., :-1] < 0
     count, falls, rises = turns.sum(axis=-1), sign[..., 0] < 0, sign[..., -1] > 0
     known = [(count == 1) & rises & falls, (count == 0) & falls, (count == 2) & falls]
@@ -103,6 +120,11 @@ def _heads(beta: Any, slope: Any, heads: Sequence[Any] | None) -> list[Head]:
 def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: int) -> np.ndarray:
     """S' of all heads together, times a positive number that keeps it finite."""
     parts = [scaled_profile(s, t, head.beta, head.slope, classes, modes) for head in heads]
-    largest = np.max([exponent for *_, exponent in parts], axis=0)
-    each = (head.weight * change * np.exp(x - largest) for head, (_, change, x) in zip(heads, parts, strict=True))
+    sizes = [x + y for _, _, x, y in parts]
+    largest = np.max(sizes, axis=0)
+    still = largest == -np.inf  # no head has moved
+    each = (
+        head.weight * change * np.exp(size - np.where(still, 0, largest))
+        for head, (_, change, *_), size in zip(heads, parts, sizes, strict=True)
+    )
     return np.asarray(sum(each))
