@@ -34,7 +34,7 @@ def real(name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} = {value!r} is not a number.") from None
+        raise InputError(f"{name} = {shown(value)} is not a number.") from None
 
 
 def number(name: str, value: Any, least: float | int | None = None) -> float:
@@ -59,7 +59,7 @@ def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
         known = np.asarray(values)
         allowed = np.isinf(known) if infinite and known.dtype.kind == "f" else np.zeros(known.shape, bool)
     except (TypeError, ValueError):
-        raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
+        raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
     exact = finite_array(name, np.where(allowed, 0, known) if allowed.any() else values)
     with np.errstate(over="ignore", under="ignore"):
         found = np.asarray(np.where(allowed, known, exact) if allowed.any() else exact, kind)

@@ -1,6 +1,6 @@
 r"""Multi-head attention: a sum of attention maps, each with its own matrices."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import equinox as eqx
@@ -34,14 +34,14 @@ class MultiHead(AbstractAttention):
     heads: tuple[AbstractAttention, ...]
     W: Any
 
-    def __init__(self, heads: Sequence[Any], W: Any = None):
+    def __init__(self, heads: Any, W: Any = None):
         self.heads = tuple(heads) if isinstance(heads, Iterable) else ()
         if not self.heads or not all(isinstance(head, AbstractAttention) for head in self.heads):
             raise InputError("the heads are not attention maps; give at least one, for example [Softmax(beta=1.0)].")
         self.W = _output_matrices(W, len(self.heads))
 
     @classmethod
-    def split(cls, H: int, *, Q: Any, K: Any, V: Any, W: Any = None, beta: Any = None) -> "MultiHead":
+    def split(cls, H: Any, *, Q: Any, K: Any, V: Any, W: Any = None, beta: Any = None) -> "MultiHead":
         r"""Softmax heads from full matrices: head $h$ of $H$ owns rows $hk, \dots, (h+1)k - 1$ of $Q, K, V$ and $W$.
 
         It acts by $W_h^\top V_h$; `W=None` is the identity, so that it moves the coordinates of its own rows alone.

@@ -43,7 +43,7 @@ def causal_model(
 
     ??? cite "Kinetic theory for transformers, Duerinckx, Geshkovski, Rossi (arXiv:2605.09213)"
     """
-    n = whole("n", n)
+    n = whole("n", n, most=2**31 - 1)
     slope = non_negative("slope", slope)
     if is_schedule(slope):
         raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")

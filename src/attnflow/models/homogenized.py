@@ -67,9 +67,9 @@ class HomogenizedSDE(AbstractRandomModel):
         step: Any = 0.01,
         sigma_V: Any = None,
         mean: Any = 0.0,
-        rank: int | None = None,
-        samples: int = 16,
-        nodes: int | None = None,
+        rank: Any = None,
+        samples: Any = 16,
+        nodes: Any = None,
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
@@ -143,7 +143,7 @@ class AveragedAttention(AbstractModel):
     samples: int = eqx.field(static=True)
     pairs: AbstractPairs
 
-    def __init__(self, beta: Any, mean: Any = 1.0, samples: int = 1024, pairs: AbstractPairs | None = None):
+    def __init__(self, beta: Any, mean: Any = 1.0, samples: Any = 1024, pairs: AbstractPairs | None = None):
         self.beta = inverse_temperature(beta)
         self.mean = parameter("mean", mean, ndim=0)
         self.samples = whole("samples", samples, least=2)
@@ -178,7 +178,7 @@ class AveragedAttention(AbstractModel):
 
 
 @functools.lru_cache(8)
-def gaussian_points(count: int, d: int) -> np.ndarray:
+def gaussian_points(count: Any, d: Any) -> np.ndarray:
     """`count` quasi-random points of the standard Gaussian law in dimension `d`, each with its opposite."""
     from scipy.stats import norm
     from scipy.stats.qmc import Sobol

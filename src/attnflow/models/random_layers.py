@@ -83,14 +83,14 @@ class RandomLayers(AbstractRandomModel):
     def __init__(
         self,
         beta: Any,
-        heads: int = 1,
+        heads: Any = 1,
         eta: Any = 0.1,
         sigma_V: Any = None,
         mean: Any = 0.0,
-        combine: str = "mean",
-        rank: int | None = None,
-        scaling: str = "stochastic",
-        draw: str = "matrices",
+        combine: Any = "mean",
+        rank: Any = None,
+        scaling: Any = "stochastic",
+        draw: Any = "matrices",
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)

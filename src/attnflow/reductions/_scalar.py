@@ -42,12 +42,17 @@ def one_number(**given: Array) -> None:
 
 def together(**given: Array) -> list[Array]:
     """Arrays of one shape, or one sentence saying which do not fit."""
-    try:
-        shape = np.broadcast_shapes(*(value.shape for value in given.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} {value.shape}" for name, value in given.items() if value.ndim)
-        raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
+    shape = one_shape(**given)
     return [jnp.broadcast_to(value, shape) for value in given.values()]
+
+
+def one_shape(**given: Array | np.ndarray) -> tuple[int, ...]:
+    """The shape that all these broadcast to."""
+    try:
+        return np.broadcast_shapes(*(values.shape for values in given.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in given.items() if values.ndim)
+        raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
 
 
 def elapsed(ts: Numbers) -> Array:

@@ -8,7 +8,6 @@ import numpy as np
 from .._linear_algebra import invariant_space, square_matrix
 from .._numbers import number
 from ..errors import InputError
-from ..spaces import Numbers
 
 TIE = 1e-8  # lengths that differ by less, relatively, are equal, and the first of them counts
 
@@ -42,7 +41,7 @@ class DominantEigenspace:
         return self.basis.shape[1]
 
 
-def dominant_eigenspace(M: Numbers, tol: float = 1e-7) -> DominantEigenspace:
+def dominant_eigenspace(M: Any, tol: Any = 1e-7) -> DominantEigenspace:
     r"""The eigenspace $E$ of the eigenvalues of $M$ with the largest real part, with the projector on it.
 
     Eigenvalues whose real parts differ by at most `tol` times the norm of $M$ count as equal. For $M = \lambda I$ the

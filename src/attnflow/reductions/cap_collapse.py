@@ -10,6 +10,8 @@ $\beta > 1$. The exact time follows by quadrature in $s = -\log(1 - u)$, where n
 $$ t = \int_{-\log(1 - u_0)}^{c\beta} \frac{e^{\beta e^{-s}}}{1 - e^{-s}}\, ds . $$
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +26,7 @@ from ._scalar import check_beta, each, together, written_time
 DIGITS = 40.0  # e^-40 is below the rounding of 1
 
 
-def collapse_time(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
+def collapse_time(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
     r"""The time at which $1 - u = e^{-c\beta}$, by quadrature; zero if it is so from the start.
 
     `log=True` gives the natural logarithm, for times that overflow.
@@ -34,7 +36,7 @@ def collapse_time(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) 
     return written_time(_quadrature(beta, u0, c), log_unit, log)
 
 
-def collapse_bound(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
+def collapse_bound(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
     r"""The lemma's bound of `collapse_time`."""
     beta, u0, c = _checked(beta, u0, c)
     first, second = beta * (1 - u0) - jnp.log(u0), 1 + jnp.log(c) + 2 * jnp.log(beta) - jnp.log(beta - 1)

@@ -32,14 +32,14 @@ def cap_measure(delta: Any, d: Any = 2) -> float:
     $\delta/\pi$ on the circle, $(1-\cos\delta)/2$ on $S^2$; in general half an incomplete beta function of
     $\sin^2\delta$.
     """
-    delta, d = _radius(delta), whole("d", d, least=2)
+    delta, d = _radius(delta), whole("d", d, least=2, most=10**15)
     half = 0.5 * float(betainc((d - 1) / 2, 0.5, math.sin(delta) ** 2))
     return half if delta <= math.pi / 2 else 1 - half
 
 
 def expected_strong_centers(n: Any, delta: Any, d: Any = 2) -> float:
     r"""$(1-(1-p)^n)/p$: how many of `n` independent uniform tokens are strong centers, on average."""
-    n, p = whole("n", n), cap_measure(delta, d)
+    n, p = whole("n", n, most=10**300), cap_measure(delta, d)
     if p == 1:
         return 1.0
     return -math.expm1(n * math.log1p(-p)) / p if p > 0 else float(n)

@@ -16,10 +16,12 @@ so the flow and the times are computed there: no time is too long, and $1 - g$ k
 Reference: arXiv:2312.10794, theorems 6.8 and 6.9.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from .._linear_algebra import finite_array
 from .._numbers import reals, whole
@@ -42,7 +44,7 @@ from ._scalar import (
 DIGITS = 40.0  # e^-40 is below the rounding of 1
 
 
-def equiangular_rate(g: ArrayLike, *, n: Numbers, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
+def equiangular_rate(g: Any, *, n: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, "..."]:
     r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
     check_clock(kind)
     g, n, beta = together(g=reals("g", g), n=_tokens(n), beta=check_beta(beta))
@@ -56,7 +58,7 @@ def equiangular_rate(g: ArrayLike, *, n: Numbers, beta: ArrayLike, kind: Clock =
 
 
 def equiangular_flow(
-    ts: Numbers, *, n: int, beta: ArrayLike, rho0: ArrayLike = 0.0, kind: Clock = "SA", gap: bool = False
+    ts: Any, *, n: Any, beta: Any, rho0: Any = 0.0, kind: Clock | Any = "SA", gap: bool = False
 ) -> Float[Array, " T"]:
     r"""$g$ at the times `ts` (the first is the initial time), from $g = \rho_0 \ge -1/(n-1)$; never above 1.
 
@@ -87,7 +89,7 @@ def _flow(ts: Array, n: Array, beta: Array, rho0: Array, faster: Array, normalis
 
 
 def phase_time(
-    beta: Numbers, *, n: Numbers, delta: Numbers = 1e-3, kind: Clock = "SA", log: bool = False
+    beta: Any, *, n: Any, delta: Any = 1e-3, kind: Clock | Any = "SA", log: bool = False
 ) -> Float[Array, "..."]:
     r"""When equiangular tokens from $g(0) = 0$ reach $g = 1 - \delta$, by quadrature instead of an ODE.
 
@@ -158,9 +160,9 @@ def _gap(y: Array, n: Array) -> Array:
 
 def _tokens(n: Numbers) -> Array:
     """Numbers of tokens, two or more."""
-    if is_concrete(n) and np.ndim(n) == 0:
-        whole("n", n, least=2)
     found = reals("n", n)
+    if is_concrete(n) and found.ndim == 0:
+        whole("n", n, least=2)
     if is_concrete(found) and not np.all((np.asarray(found) >= 2) & (np.asarray(found) % 1 == 0)):
         raise InputError(f"n = {n}: equiangular tokens come in twos or more, in whole numbers.")
     return found

@@ -11,34 +11,42 @@ with $\Lambda_k$ of `uniform_measure`. On the circle the fastest mode is near $\
 that form first. Reference: docs/theory/sphere.md, Growth of patterns; arXiv:2410.23228.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
-from ..spaces import Numbers
-from ._scalar import Clock, check_clock
+from ._scalar import Clock, check_clock, one_shape
 from .uniform_measure import log_eigenvalue, numbers
 
+COLDEST = 1e10
 
-def growth_rate(k: Numbers, *, beta: Numbers, d: int = 2, kind: Clock = "SA") -> Float[Array, "..."]:
+
+def growth_rate(k: Any, *, beta: Any, d: Any = 2, kind: Clock | Any = "SA") -> Float[Array, "..."]:
     r"""The rate $\lambda$ of degree `k`; `k` and `beta` are broadcast together. Negative never: all patterns grow.
 
     For `kind="USA"` it is of the order $e^\beta$; the shifted clock has no such factor, and `"beta-USA"` has $\beta$
     more: $k(k+d-2)$ times the kernel's eigenvalue, on the circle $k^2 I_k(\beta)$.
     """
     check_clock(kind)
-    beta, k = numbers(d, beta), np.asarray(k, float)
+    beta, k = numbers(d, beta), finite_array("k", k)
+    one_shape(k=k, beta=beta)
     if not np.all((k >= 0) & (k == np.round(k))):
         raise InputError(f"k = {k} must be a whole number, at least 0.")
     return jnp.asarray(mode_rates(k, beta, d, kind), jnp.result_type(float))
 
 
-def fastest_mode(beta: Numbers, *, d: int = 2) -> Int[Array, "..."]:
+def fastest_mode(beta: Any, *, d: Any = 2) -> Int[Array, "..."]:
     r"""The degree that grows fastest, $\arg\max_k k(k+d-2) I_{k+d/2-1}(\beta)$; the same for all clocks."""
     beta = numbers(d, beta)
     # e^{-k^2/2 beta} bounds the decay in k: the maximum is never beyond twice its asymptotic place.
-    k = np.arange(1, 5 + int(2 * np.sqrt(2 * beta.max(initial=0.0) + d)))
+    largest = float(beta.max(initial=0.0))
+    if largest > COLDEST:
+        raise InputError(f"beta = {largest:g}: so many modes are not compared; the fastest is near sqrt(2 beta).")
+    k = np.arange(1, 5 + int(2 * np.sqrt(2 * largest + d)))
     return jnp.asarray(k[np.argmax(mode_rates(k, beta[..., None], d, "SA"), axis=-1)])
 
 
@@ -46,6 +54,8 @@ def mode_rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarr
     """The same for arrays that are known to be right, in double precision."""
     log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(kind, beta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rates = k * (k + d - 2) / beta * np.exp(log_eigenvalue(k, d, beta) + log_scale)
+        # In logarithms: k^2 / beta overflows where the rate is zero.
+        logs = np.log(k) + np.log(np.maximum(k + d - 2, 0)) - np.log(beta) + log_eigenvalue(k, d, beta) + log_scale
+        rates = np.where(k > 0, np.exp(logs), 0.0)
     rates = np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone
     return beta * rates if kind == "beta-USA" else rates

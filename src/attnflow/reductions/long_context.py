@@ -14,28 +14,34 @@ As $n \to \infty$ a phase transition: 1 for $c < 1/(1-\rho)$, $4\rho/(1+3\rho)$ 
 Reference: arXiv:2512.01868, section 6; docs/theory/sphere.md, Long context.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
+from .._numbers import reals
 from ..errors import InputError
 from ..spaces import is_concrete
+from ._scalar import together
 
 
-def long_context_cosine(rho: ArrayLike, c: ArrayLike, n: ArrayLike | None = None) -> Float[Array, "..."]:
+def long_context_cosine(rho: Any, c: Any, n: Any = None) -> Float[Array, "..."]:
     r"""The cosine of two outputs of one layer at $\beta = c\log n$, exactly; `n=None` is the limit of a long context.
 
     Broadcast over `rho` in (0, 1), `c` and `n`, which may be as large as a float can be.
     """
+    rho, c = reals("rho", rho), reals("c", c)
     if is_concrete(rho) and not np.all((np.asarray(rho) > 0) & (np.asarray(rho) < 1)):
         raise InputError(f"rho = {rho} must lie strictly between 0 and 1.")
-    if is_concrete(c) and not np.all(np.isfinite(np.asarray(c)) & (np.asarray(c) >= 0)):
+    if is_concrete(c) and not np.all(np.asarray(c) >= 0):
         raise InputError(f"c = {c} must be finite and not negative (beta = c log n).")
-    if n is not None and is_concrete(n) and not np.all(np.asarray(n) >= 2):
+    if n is None:
+        return _limit(*together(rho=rho, c=c))
+    n = reals("n", n)
+    if is_concrete(n) and not np.all(np.asarray(n) >= 2):
         raise InputError(f"n = {n}: a context has at least two tokens.")
-    kind = jnp.result_type(float)
-    rho, c, *more = jnp.broadcast_arrays(*(jnp.asarray(a, kind) for a in (rho, c, *(() if n is None else (n,)))))
-    return _finite(rho, c, more[0]) if more else _limit(rho, c)
+    return _finite(*together(rho=rho, c=c, n=n))
 
 
 def _finite(rho: Array, c: Array, n: Array) -> Array:

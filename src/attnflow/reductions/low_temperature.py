@@ -15,6 +15,7 @@ Derivations: docs/theory/low-temperature.md. Reference: arXiv:2605.10931.
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -96,11 +97,11 @@ class ClusterRates:
     mean: float
     deviation: float
 
-    def concentration_time(self, beta: Numbers) -> np.ndarray | np.floating:
+    def concentration_time(self, beta: Any) -> np.ndarray | np.floating:
         r"""$t_1 = \frac1{2c}\log\beta$, for $\beta \ge 1$."""
         return np.log(_cold(beta)) / (-2 * self.concentration)
 
-    def exit_time(self, beta: Numbers) -> np.ndarray | np.floating:
+    def exit_time(self, beta: Any) -> np.ndarray | np.floating:
         r"""$\big(\frac1{2c} + \frac1{2\mu}\big)\log\beta$."""
         if self.mean <= 0:
             return np.full(np.shape(_cold(beta)), np.inf)
@@ -115,7 +116,7 @@ def _cold(beta: Numbers) -> np.ndarray:
     return found
 
 
-def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatureReport:
+def check_low_temperature_assumptions(*, V: Any, B: Any) -> LowTemperatureReport:
     """Whether the derivation applies to these matrices; what fails, and what it says less of, is a warning, too."""
     V, B = both(V, B)
     space = dominant_eigenspace(V @ B.T)
@@ -161,7 +162,7 @@ def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatu
     return report
 
 
-def low_temperature_rates(*, V: Numbers, B: Numbers, p: float | int = 2) -> LowTemperatureRates:
+def low_temperature_rates(*, V: Any, B: Any, p: Any = 2) -> LowTemperatureRates:
     r"""Rates at which attention at zero temperature concentrates, for a law with a bounded density.
 
     Where eigenvalues coincide the largest $|B^\top f|$ of their space counts: the slowest direction. Refused where
@@ -198,7 +199,7 @@ def low_temperature_rates(*, V: Numbers, B: Numbers, p: float | int = 2) -> LowT
     return LowTemperatureRates(c, float(c_u), k, tuple(r), min(r), min(c, min(r) / p), float(p))
 
 
-def cluster_rates(*, V: Numbers, B: Numbers) -> ClusterRates:
+def cluster_rates(*, V: Any, B: Any) -> ClusterRates:
     r"""The linearised rates at a cluster in $E$, for $\dim E = 1$ and $e$ an eigenvector of $V$ and of $B^\top$."""
     V, B = both(V, B)
     space = limit_space(V=V, B=B)

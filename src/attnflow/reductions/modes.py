@@ -23,12 +23,16 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 from scipy.special import ive, ndtr
 
+from .._linear_algebra import finite_array
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
-from ._scalar import gauss_legendre
+from ..spaces import Numbers
+from ._scalar import gauss_legendre, one_shape
+
+LARGEST = 1e100
+COLD = 1e6  # beyond, two terms of the expansion for large beta are right to the last digits
 
 
-def belt(*, n: Numbers, beta: Numbers) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def belt(*, n: Any, beta: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     r"""Where most modes are, $t_- \le |t| \le t_+$: $t_\pm^2 = 2\log n - 2\log\beta \pm \log\beta$, at least 0."""
     n, beta = _checked(n, beta)
     both = (2 * np.log(n) - factor * np.log(beta) for factor in (3, 1))
@@ -36,19 +40,20 @@ def belt(*, n: Numbers, beta: Numbers) -> tuple[Float[Array, "..."], Float[Array
     return low, high
 
 
-def belt_modes(*, n: Numbers, beta: Numbers) -> Float[Array, "..."]:
+def belt_modes(*, n: Any, beta: Any) -> Float[Array, "..."]:
     r"""The expected number to leading order, $\frac1\pi\sqrt{3\beta/2}\,(t_+ - t_-)$, with the belt $t_\pm$.
 
     It converges slowly: at $n = 10^4$ it is too large by 46 per cent at $\beta = 100$, and by 4 at $\beta = 1000$.
     """
     low, high = (np.asarray(t) for t in belt(n=n, beta=beta))
-    return _answer(np.sqrt(1.5 * np.asarray(beta, float)) / np.pi * (high - low))
+    return _answer(np.sqrt(1.5 * _checked(n, beta)[1]) / np.pi * (high - low))
 
 
-def kac_rice_density(t: Numbers, *, n: Numbers, beta: Numbers) -> Float[Array, "..."]:
+def kac_rice_density(t: Any, *, n: Any, beta: Any) -> Float[Array, "..."]:
     """Expected modes per unit length at `t`; all arguments are broadcast together. Use it up to the end of the belt."""
     n, beta = _checked(n, beta)
-    t = np.asarray(t, float)
+    t = finite_array("t", t)
+    one_shape(t=t, n=n, beta=beta)
     m1, m2 = _moment(t, beta, 1), _moment(t, beta, 0) - beta * _moment(t, beta, 2)
     second = [_moment(t, 2 * beta, k) for k in range(5)]
     v11 = second[2] - m1**2
@@ -60,34 +65,38 @@ def kac_rice_density(t: Numbers, *, n: Numbers, beta: Numbers) -> Float[Array, "
         return _answer(_normal(np.sqrt(n) * m1 / np.sqrt(v11)) / np.sqrt(v11) * rising)
 
 
-def expected_modes_line(*, n: Numbers, beta: Numbers, up_to: Numbers | None = None) -> Float[Array, "..."]:
+def expected_modes_line(*, n: Any, beta: Any, up_to: Any = None) -> Float[Array, "..."]:
     r"""The expected number of modes with $|t| \le$ `up_to`, by default the end $t_+$ of the belt.
 
     The Gaussian law behind it is an approximation: at $n = 1000$, $\beta = 100$ it is 0.8 per cent too large. Modes
     further out are not counted; they are a few, each of one token or two.
     """
-    end = np.asarray(belt(n=n, beta=beta)[1] if up_to is None else up_to, float)
+    end = finite_array("up_to", belt(n=n, beta=beta)[1] if up_to is None else up_to)
     if not np.all(end >= 0):
         raise InputError(f"up_to = {up_to} must not be negative: modes with |t| <= up_to are counted.")
-    n, beta, end = np.broadcast_arrays(*_checked(n, beta), end)
+    n, beta = _checked(n, beta)
+    one_shape(n=n, beta=beta, up_to=end)
+    n, beta, end = np.broadcast_arrays(n, beta, end)
     nodes, weights = gauss_legendre()
     t = end[..., None] / 2 * (nodes + 1)
     density = np.asarray(kac_rice_density(t, n=n[..., None], beta=beta[..., None]), float)
     return _answer(end * np.sum(weights * density, axis=-1))
 
 
-def expected_modes_circle(beta: Numbers) -> Float[Array, "..."]:
+def expected_modes_circle(beta: Any) -> Float[Array, "..."]:
     r"""The expected number of modes of $\sum_j e^{\beta\cos(\theta - \theta_j)}$ for many uniform tokens.
 
     It is 1 as $\beta \to 0$ and $\sqrt{3\beta/2}$ as $\beta \to \infty$.
     """
-    if not is_concrete(beta) or not np.all(np.isfinite(np.asarray(beta, float)) & (np.asarray(beta, float) > 0)):
-        raise InputError(f"beta = {beta} must be known, finite and larger than 0.")
-    beta = np.asarray(beta, float)
+    beta = finite_array("beta", beta)
+    if not np.all(beta > 0):
+        raise InputError(f"beta = {beta.min():g} must be known, finite and larger than 0.")
     # I_k falls like e^{-k²/2β}, and faster than any power where k is larger than β.
-    k = np.arange(1, 40 + int(9 * np.sqrt(beta.max(initial=0.0))))
-    ratio = ive(k, beta[..., None]) / ive(1, beta)[..., None]
-    return _answer(np.sqrt(np.sum(k**4.0 * ratio**2, axis=-1) / np.sum(k**2.0 * ratio**2, axis=-1)))
+    k = np.arange(1, 40 + int(9 * np.sqrt(np.minimum(beta, COLD).max(initial=0.0))))
+    warm = np.clip(beta, 1e-100, COLD)[..., None]  # below, the first mode is all there is to the last digit
+    ratio = ive(k, warm) / ive(1, warm)
+    found = np.sqrt(np.sum(k**4.0 * ratio**2, axis=-1) / np.sum(k**2.0 * ratio**2, axis=-1))
+    return _answer(np.where(beta > COLD, np.sqrt(1.5 * beta) * (1 - 1 / (24 * beta)), found))
 
 
 def _moment(t: Any, a: Any, k: int) -> Any:
@@ -109,13 +118,12 @@ def _normal(x: Any) -> Any:
 
 
 def _checked(n: Numbers, beta: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    if not is_concrete(n, beta):
-        raise InputError("the number of modes is computed by SciPy: call this outside jit, grad and vmap.")
-    n, beta = np.asarray(n, float), np.asarray(beta, float)
-    if not np.all((n >= 2) & np.isfinite(n)):
+    n, beta = finite_array("n", n), finite_array("beta", beta)
+    one_shape(n=n, beta=beta)
+    if not np.all(n >= 2):
         raise InputError(f"n = {n}: the law of many tokens needs two of them at least, and finitely many.")
-    if not np.all(np.isfinite(beta) & (beta > 0)):
-        raise InputError(f"beta = {beta} must be finite and larger than 0.")
+    if not np.all((beta > 0) & (beta < LARGEST)):
+        raise InputError(f"beta = {beta} must be larger than 0 and below {LARGEST:g}, where its squares overflow.")
     return n, beta
 
 

@@ -10,19 +10,19 @@ $$ t = \frac{e^{\beta(1 - \cos u)}}{\beta\sin^2 u\; r}\Big(1 + \frac{2\cos u}{\b
 Reference: docs/theory/metastability.md, How long a pair takes; arXiv:2410.06833, section 6.
 """
 
-from typing import Literal
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import reals
-from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..errors import InputError, shown
+from ..spaces import is_concrete
 from ._scalar import Clock, check_beta, check_clock, log_clock, together, written_time
 
 
-def plateau_height(masses: Numbers) -> Float[Array, "..."]:
+def plateau_height(masses: Any) -> Float[Array, "..."]:
     r"""$\sum_k W_k^2$, the energy $\widehat E$ of clusters of these masses that do not see each other (last axis).
 
     >>> round(float(plateau_height([0.6, 0.2, 0.2])), 10)
@@ -37,12 +37,12 @@ def plateau_height(masses: Numbers) -> Float[Array, "..."]:
 
 
 def merge_time(
-    beta: Numbers,
+    beta: Any,
     *,
-    u0: Numbers,
-    masses: tuple[Numbers, Numbers],
-    kind: Clock = "SA",
-    order: Literal[1, 2] = 1,
+    u0: Any,
+    masses: Any,
+    kind: Clock | Any = "SA",
+    order: Any = 1,
     log: bool = False,
 ) -> Float[Array, "..."]:
     r"""How long two well separated clusters take to merge, at leading order for large $\beta$ (see above).
@@ -59,13 +59,13 @@ def merge_time(
     if isinstance(order, bool) or order not in (1, 2):
         raise InputError(f"order = {order} is not known; take 1 or 2.")
     if not isinstance(masses, tuple | list) or len(masses) != 2:
-        raise InputError(f"masses = {masses} must be two positive numbers, one for each cluster.")
+        raise InputError(f"masses = {shown(masses)} must be two positive numbers, one for each cluster.")
     first, second = (reals("masses", m) for m in masses)
     beta, u, p, q = together(beta=check_beta(beta), u0=reals("u0", u0), p=first, q=second)
     if is_concrete(u) and not np.all((np.asarray(u) > 0) & (np.asarray(u) < np.pi)):
         raise InputError(f"u0 = {u0} must lie strictly between 0 and pi; at the ends nothing moves.")
     if is_concrete(p, q) and not np.all((np.asarray(p) > 0) & (np.asarray(q) > 0)):
-        raise InputError(f"masses = {masses} must be two positive numbers, one for each cluster.")
+        raise InputError(f"masses = {shown(masses)} must be two positive numbers, one for each cluster.")
     if is_concrete(beta) and not np.all(np.asarray(beta) > 0):
         raise InputError("beta = 0: the formula is that of a large beta; take two_cluster_time.")
     odds = jnp.log(p) - jnp.log(q)

@@ -16,11 +16,13 @@ in which nothing overflows. The clusters go faster and faster in $-v$, so that a
 (`_accelerating`). Reference: docs/theory/sphere.md, Two clusters; arXiv:2410.06833 for the slow regime.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from .._numbers import reals
 from ..errors import InputError
@@ -42,7 +44,7 @@ from ._scalar import (
 DIGITS = 20.0  # e^-40 is below the rounding of 1, and sin^2 falls like e^{2v}
 
 
-def two_cluster_rate(u: ArrayLike, *, p: ArrayLike, beta: ArrayLike, kind: Clock = "SA") -> Float[Array, "..."]:
+def two_cluster_rate(u: Any, *, p: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, "..."]:
     r"""The right-hand side $\dot u$ at the angle $u \in [0, \pi]$."""
     check_clock(kind)
     u, p, beta = together(u=reals("u", u), p=_mass(p), beta=check_beta(beta))
@@ -52,9 +54,7 @@ def two_cluster_rate(u: ArrayLike, *, p: ArrayLike, beta: ArrayLike, kind: Clock
     return -jnp.sin(u) * jnp.exp(log_speed + log_clock(beta, kind))
 
 
-def two_cluster_flow(
-    ts: Numbers, *, u0: ArrayLike, p: ArrayLike, beta: ArrayLike, kind: Clock = "SA"
-) -> Float[Array, " T"]:
+def two_cluster_flow(ts: Any, *, u0: Any, p: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, " T"]:
     r"""The angle $u$ at the times `ts` (the first is the initial time), from $u_0 \in (0, \pi)$.
 
     - `p`: the mass of one cluster, in [0, 1]; the other has $1 - p$. The equation does not see which is which.
@@ -69,7 +69,7 @@ def two_cluster_flow(
 
 
 def two_cluster_time(
-    beta: Numbers, *, u0: Numbers, u1: Numbers, p: Numbers, kind: Clock = "SA", log: bool = False
+    beta: Any, *, u0: Any, u1: Any, p: Any, kind: Clock | Any = "SA", log: bool = False
 ) -> Float[Array, "..."]:
     r"""How long two clusters take from the angle $u_0$ to the smaller angle $u_1$, by quadrature instead of an ODE.
 

@@ -11,25 +11,30 @@ The energy of the uniform measure is the number of the constants, $\widehat E(\s
 energy of all probability measures. Reference: arXiv:2312.10794, proposition 3.4.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import gammaln, hyp0f1, ive, xlogy
 
+from .._linear_algebra import finite_array
+from .._numbers import whole
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
-from ._scalar import check_beta
 
 SCALES = ("Ehat", "E", "E_p")
+HIGH = 100.0  # orders of Bessel functions for which Debye's expansion has 10 digits
+MOST = 10**6  # dimensions: the series of the Bessel functions are summed that far
 
 
-def uniform_energy(d: int, *, beta: Numbers, scale: str = "Ehat") -> Float[Array, "..."]:
+def uniform_energy(d: Any, *, beta: Any, scale: Any = "Ehat") -> Float[Array, "..."]:
     r"""The energy of the uniform measure on $S^{d-1}$, on the scale of `af.energy`; vectorised over `beta`.
 
     `"Ehat"` lies in (0, 1] and is 1 at $\beta = 0$; `"E"` is $e^\beta\widehat E/2\beta$, `"E_p"` is
     $\widehat E/2\beta$.
     """
-    if scale not in SCALES:
+    if not isinstance(scale, str) or scale not in SCALES:
         raise InputError(f"energy scale {scale!r} is unknown; choose one of {', '.join(SCALES)}.")
     beta = numbers(d, beta)
     if scale != "Ehat" and np.any(beta == 0):
@@ -41,7 +46,7 @@ def uniform_energy(d: int, *, beta: Numbers, scale: str = "Ehat") -> Float[Array
         return jnp.asarray(np.exp(log_energy), jnp.result_type(float))
 
 
-def uniform_mean(kappa: Numbers, *, d: int) -> Float[Array, "..."]:
+def uniform_mean(kappa: Any, *, d: Any) -> Float[Array, "..."]:
     r"""$I_{d/2}(\kappa)/I_{d/2-1}(\kappa) = \Lambda_1/\Lambda_0$: how far a query reads into the uniform measure.
 
     Softmax attention of a query $x$ to the uniform measure on $S^{d-1}$ reads the mean $\rho\,y^*$ with
@@ -55,23 +60,47 @@ def uniform_mean(kappa: Numbers, *, d: int) -> Float[Array, "..."]:
 def log_eigenvalue(l: Numbers, d: int, beta: np.ndarray) -> np.ndarray:  # noqa: E741 (the degree is called l)
     r"""$\log\Lambda_l$, in float64 by SciPy; $-\infty$ where $\Lambda_l = 0$, at $\beta = 0$."""
     l, order = np.asarray(l, float), np.asarray(l, float) + d / 2 - 1  # noqa: E741
+    l, order, beta = np.broadcast_arrays(l, order, beta)  # noqa: E741
     bessel = ive(order, beta)
     # In high dimension, or at high degree, the Bessel function underflows where its series is well in range.
     tiny = (bessel < 1e-280) | (beta == 0)
-    series = hyp0f1(order + 1, np.where(tiny, beta, 0) ** 2 / 4)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_bessel = gammaln(d / 2) + (d / 2 - 1) * np.log(2 / beta) + np.log(bessel)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        series = hyp0f1(order + 1, np.where(tiny, beta, 0) ** 2 / 4)
+        by_bessel = gammaln(d / 2) + (d / 2 - 1) * np.log(2 / beta) + _log_ive(order, beta, bessel)
         by_series = gammaln(d / 2) - gammaln(order + 1) + xlogy(l, beta / 2) - beta + np.log(series)
-    return np.where(tiny, by_series, by_bessel)
+    return np.where(tiny & np.isfinite(series), by_series, by_bessel)
+
+
+def _log_ive(order: np.ndarray, x: np.ndarray, known: np.ndarray) -> np.ndarray:
+    r"""$\log e^{-x}I_\nu(x)$, also where SciPy's number is zero (a high order) or not a number (a large argument).
+
+    Debye's expansion for a high order, with $p = (1 + (x/\nu)^2)^{-1/2}$, and Hankel's for a large argument.
+    """
+    lost = ~(known >= 1e-280)
+    nu = np.where(lost & (order >= HIGH), order, HIGH)
+    z = x / nu
+    root = np.hypot(1, z)
+    p = 1 / root
+    u1 = (3 * p - 5 * p**3) / 24
+    u2 = (81 * p**2 - 462 * p**4 + 385 * p**6) / 1152
+    u3 = (30375 * p**3 - 369603 * p**5 + 765765 * p**7 - 425425 * p**9) / 414720
+    eta = 1 / (root + z) + np.log(z / (1 + root))  # less x / nu
+    debye = nu * eta - np.log(2 * np.pi * nu) / 2 - np.log(root) / 2 + np.log1p(u1 / nu + u2 / nu**2 + u3 / nu**3)
+    m = 4 * order**2
+    large = np.where(lost, 8 * x, np.inf)
+    hankel = np.log1p(-(m - 1) / large * (1 - (m - 9) / (2 * large))) - np.log(2 * np.pi * x) / 2
+    return np.where(lost, np.where(order >= HIGH, debye, hankel), np.log(np.where(lost, 1.0, known)))
 
 
 def numbers(d: int, beta: Numbers) -> np.ndarray:
     """`beta` as NumPy numbers, the dimension checked along."""
-    if d < 2:
+    if whole("d", d, least=-(2**62), most=MOST) < 2:
         raise InputError(f"d = {d}: a sphere with a uniform measure to speak of has d >= 2.")
     if not is_concrete(beta):
         raise InputError(
             "Bessel functions come from SciPy: call this outside jit, grad and vmap (beta may be an array)."
         )
-    check_beta(beta)
-    return np.asarray(beta, float)
+    known = finite_array("beta", beta)
+    if (known < 0).any():
+        raise InputError(f"beta = {beta} must be finite and not negative.")
+    return known

@@ -18,39 +18,41 @@ when tokens are dense. Derivations: docs/theory/low-temperature.md. Reference: a
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 from scipy.integrate import solve_ivp
 
 from .._linear_algebra import finite_array
+from .._numbers import reals
 from ..errors import AttnflowWarning, InputError, SolveError
-from ..spaces import Numbers, Sphere
+from ..spaces import Sphere
 from ._spectral_projector import DominantEigenspace, both, dominant_eigenspace
 
 CONDITION = 1e6  # of the eigenvectors: with a larger one too many digits of the closed form would be lost
 
 
-def zero_temperature_matrix(*, V: ArrayLike, B: ArrayLike) -> Float[Array, "d d"]:
+def zero_temperature_matrix(*, V: Any, B: Any) -> Float[Array, "d d"]:
     r"""$M = VB^\top$, whose flow on directions is that of attention at zero temperature, up to the clock."""
     V, B = both(V, B)
     return jnp.asarray(V @ B.T)
 
 
-def zero_temperature_field(x: Float[ArrayLike, "*batch d"], *, V: ArrayLike, B: ArrayLike) -> Float[Array, "*batch d"]:
+def zero_temperature_field(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
     r"""$P_x V y^*(x)$, $y^*(x) = B^\top x/|B^\top x|$, at points `x` of the sphere; zero where $B^\top x = 0$.
 
     `af.Flow(lambda t, x, w: af.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
     """
-    x, V, B = (jnp.asarray(a, jnp.result_type(float)) for a in (x, V, B))
+    x, V, B = reals("x", x), reals("V", V), reals("B", B)
     d = x.shape[-1] if x.ndim else 0
     if V.shape != (d, d) or B.shape != (d, d):
         raise InputError(f"x, V and B have shapes {x.shape}, {V.shape} and {B.shape}; give (..., d) and twice (d, d).")
     return Sphere().project(x, Sphere().nearest(x @ B) @ V.T)
 
 
-def projection_map(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batch d"]:
+def projection_map(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
     r"""$\Pi(x) = \Pi_E x/|\Pi_E x|$: where attention at zero temperature takes each point of the sphere.
 
     If $VB^\top = \lambda I$ nothing moves and $\Pi$ is the identity. A point in $\ker\Pi_E$ goes elsewhere: it becomes
@@ -76,7 +78,7 @@ def projection_map(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batc
     return jnp.asarray(np.where(lost, np.nan, image / np.where(lost, 1.0, length)))
 
 
-def limit_space(*, V: Numbers, B: Numbers) -> DominantEigenspace:
+def limit_space(*, V: Any, B: Any) -> DominantEigenspace:
     """The eigenspace to which attention at zero temperature concentrates, refused in a sentence where there is none."""
     V, B = both(V, B)
     space = dominant_eigenspace(V @ B.T)
@@ -93,7 +95,7 @@ def limit_space(*, V: Numbers, B: Numbers) -> DominantEigenspace:
     return space
 
 
-def zero_temperature_flow(x0: Numbers, ts: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "T n d"]:
+def zero_temperature_flow(x0: Any, ts: Any, *, V: Any, B: Any) -> Float[Array, "T n d"]:
     r"""Points of the sphere at the times `ts` (the first is the initial time), by the closed form.
 
     Every point has its own clock $s(t)$, from $\dot s = 1/|B^\top x(s)|$, solved to round-off; $e^{sM}$ is exact, by

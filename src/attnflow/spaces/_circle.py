@@ -30,7 +30,7 @@ def on_circle(angles: Any) -> Float[Array, "... 2"]:
 
 
 def circle_nodes(
-    n: int, *, density: Density | None = None, at: Any = (np.pi / 2, -np.pi / 2), finest: Any = 1e-5
+    n: Any, *, density: Density | None = None, at: Any = (np.pi / 2, -np.pi / 2), finest: Any = 1e-5
 ) -> tuple[Float[Array, "n 2"], Float[Array, " n"]]:
     r"""`n` weighted tokens that stand for a density on the circle, refined geometrically towards some angles.
 
@@ -54,7 +54,7 @@ def circle_nodes(
     centers = np.atleast_1d(finite_array("at", at))
     if centers.ndim != 1 or not centers.size:
         raise InputError(f"at has shape {centers.shape}; give at least one angle to refine at.")
-    n, finest = whole("n", n), number("finest", finest)
+    n, finest = whole("n", n, most=2**31 - 1), number("finest", finest)
     sides = 2 * centers.size
     if n % sides or n < 4 * sides:
         raise InputError(

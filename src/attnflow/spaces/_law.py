@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from ..errors import InputError
+from ..errors import InputError, shown
 
 
 def checked_shape(n: Any, d: Any) -> tuple[int, int]:
     """`n` tokens in dimension `d`, two whole numbers."""
     from .._numbers import whole
 
-    n, d = (whole(name, value, least=-(2**62)) for name, value in (("n", n), ("d", d)))
+    n, d = (whole(name, value, least=-(2**62), most=2**31 - 1) for name, value in (("n", n), ("d", d)))
     if n < 1 or d < 1:
         raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")
     return n, d
@@ -24,5 +24,5 @@ def checked_key(key: Any) -> PRNGKeyArray:
     typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     old = getattr(key, "dtype", None) == jnp.uint32 and getattr(key, "ndim", None) == 1
     if not old and not (typed and key.ndim == 0):
-        raise InputError(f"key = {key!r} is no random key; give for example key=jax.random.key(0).")
+        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")
     return key

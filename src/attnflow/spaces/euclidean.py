@@ -1,6 +1,6 @@
 r"""The whole space $\mathbb R^d$ and laws of tokens in it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -31,7 +31,7 @@ class Euclidean(AbstractSpace):
         return x
 
 
-def gaussian(*, n: int, d: int, key: PRNGKeyArray) -> Float[Array, "n d"]:
+def gaussian(*, n: Any, d: Any, key: Any) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the standard normal law on $\mathbb R^d$."""
     return jax.random.normal(checked_key(key), checked_shape(n, d))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def refined_nodes(
     n: int, l_min: float, density: "Callable[[numpy.ndarray], numpy.ndarray]"
 ) -> "tuple[numpy.ndarray, numpy.ndarray]":
-    r"""Points `(n, 2)` and weights `(n,)` for a density on the circle, refined at $\pm\pi/2$; `n` is a multiple of 4."""
+    r"""Points `(n, 2)` and weights `(n,)` for a density on the circle, refined at $\pm\pi/2$; `n` a multiple of 4."""
     import numpy as np
 
     import attnflow as af

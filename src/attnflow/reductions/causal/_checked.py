@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 
 from ..._linear_algebra import finite_array
+from ..._numbers import whole
 from ...errors import InputError
+from .._scalar import one_shape as one_shape
+
+MOST = 10**6  # modes, and dimensions: all of them are computed
+
+
+def count_of_modes(modes: Any) -> int:
+    return whole("modes", modes, most=MOST)
 
 
 def not_negative(name: str, values: Any) -> np.ndarray:
@@ -38,12 +46,3 @@ def sources(s: Any, at: Any) -> tuple[np.ndarray, np.ndarray]:
             "see what came before them."
         )
     return source, target
-
-
-def one_shape(**given: np.ndarray) -> tuple[int, ...]:
-    """The shape that all these broadcast to."""
-    try:
-        return np.broadcast_shapes(*(values.shape for values in given.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in given.items() if values.ndim)
-        raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None

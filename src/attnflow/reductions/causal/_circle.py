@@ -143,7 +143,7 @@ class CircleTokens(eqx.Module):
         return [self.n * slope * p for p in self._modes(end, late if equal_time else theta, modes)]
 
     def direct(self, theta: Array, t: Array, steps: int, modes: int, equal_time: bool = False) -> list[Array]:
-        r"""$N\cos n(\theta_j(t) - \theta_k(0))$, or with $\theta_k(t)$, less the same at time 0, which has mean zero."""
+        r"""$N\cos n(\theta_j(t) - \theta_k(0))$, or with $\theta_k(t)$, less the same at time 0, with mean zero."""
         late = self.moved(theta, t, steps)
         pairs = ((late[-1], late if equal_time else theta), (theta[-1], theta))
         both = (self._modes(end, sources, modes) for end, sources in pairs)

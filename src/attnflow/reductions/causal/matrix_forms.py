@@ -23,7 +23,7 @@ ROUNDING = 1e-18
 LARGEST = 340.0
 
 
-def two_time_matrix(t: Any, a: Any, w: Any, *, target: int = -1) -> np.ndarray:
+def two_time_matrix(t: Any, a: Any, w: Any, *, target: Any = -1) -> np.ndarray:
     r"""$N[e^{atw}]_{jk}$ for the target $j$ (the last token) and all sources $k$, shape `(..., N)`.
 
     `t` and `a` are broadcast together and give the leading axes; `w (N, N)` is strictly lower triangular, as
@@ -33,7 +33,7 @@ def two_time_matrix(t: Any, a: Any, w: Any, *, target: int = -1) -> np.ndarray:
     return len(w) * _row(c, w, j)
 
 
-def equal_time_matrix(t: Any, a: Any, w: Any, *, target: int = -1) -> np.ndarray:
+def equal_time_matrix(t: Any, a: Any, w: Any, *, target: Any = -1) -> np.ndarray:
     r"""$N[e^{atw}(e^{atw})^\top]_{jk}$ for the target $j$ and all $k$, arguments as for `two_time_matrix`.
 
     The product of $e^{atw}$ with the row found there, one product of $w$ with all modes and times for each term.

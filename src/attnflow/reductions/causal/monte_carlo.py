@@ -27,9 +27,10 @@ import numpy as np
 from scipy.special import iv
 
 from ..._cores import all_devices, map_rows, placed_rows
+from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
 from ...attention import Softmax, Unnormalized
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...flows._compiled import everywhere, timed_call
 from ...models import SelfAttention
 from ...pairsums import AbstractPairs, Causal, weight_matrix
@@ -47,6 +48,7 @@ TOLERANCE = 1e-8
 # Above this slope the weights of first tokens would underflow in prefix sums, in single precision.
 STEEP = 60.0
 MOST_STEPS = 100_000
+MOST = 10**9  # of anything that is counted
 COLDEST = 600.0
 
 
@@ -112,7 +114,10 @@ class Correlations:
 
 def bin_means(values: Any, edges: Any) -> np.ndarray:
     """Means of the last axis over bins of sources: from each edge to the one before the next."""
-    values, ends = np.asarray(values, float), np.asarray(edges)
+    values, ends = finite_array("values", values), finite_array("edges", edges)
+    if not values.ndim:
+        raise InputError(f"values = {values:g} is one number; give one for each source.")
+    ends = ends.astype(int) if np.asarray(edges).dtype.kind in "iu" else ends
     if ends.ndim != 1 or ends.dtype.kind not in "iu" or len(ends) < 2 or (np.diff(ends) <= 0).any():
         raise InputError(f"edges = {edges!r}; give two or more increasing whole numbers.")
     if ends[0] < 0 or ends[-1] > values.shape[-1]:
@@ -123,16 +128,16 @@ def bin_means(values: Any, edges: Any) -> np.ndarray:
 def estimate_correlations(
     key: Any,
     *,
-    n: int,
+    n: Any,
     t: Any,
     beta: Any,
     slope: Any = None,
     pairs: Any = None,
-    modes: int = 1,
-    replicas: int = 4000,
-    method: str = "response",
-    d: int = 2,
-    normalize: str = "positional",
+    modes: Any = 1,
+    replicas: Any = 4000,
+    method: Any = "response",
+    d: Any = 2,
+    normalize: Any = "positional",
     dt: Any = None,
     equal_time: bool = False,
 ) -> Correlations:
@@ -148,8 +153,8 @@ def estimate_correlations(
 
     At least `replicas` are computed, in batches; random numbers follow from `key` and from these numbers alone.
     """
-    n, modes, d = whole("n", n, least=2), whole("modes", modes), whole("d", d, least=2)
-    replicas = whole("replicas", replicas, least=2)
+    n, modes, d = whole("n", n, least=2, most=MOST), whole("modes", modes, most=MOST), whole("d", d, least=2, most=MOST)
+    replicas = whole("replicas", replicas, least=2, most=MOST)
     t, beta = number("t", t, least=0), float(positive("beta", number("beta", beta)))
     check_normalize(normalize)
     if not isinstance(method, str) or method not in METHODS:
@@ -244,8 +249,8 @@ def _steps(t: float, beta: float, normalize: str, dt: Any) -> int:
 def _check_key(key: Any) -> None:
     try:
         jax.random.fold_in(key, 0)
-    except (TypeError, ValueError):
-        raise InputError(f"key = {key!r} is no random key; give for example jax.random.key(0).") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"key = {shown(key)} is no random key; give for example jax.random.key(0).") from None
 
 
 def _stderr(values: np.ndarray) -> np.ndarray:

@@ -18,12 +18,12 @@ from ..._linear_algebra import finite_array
 from ..._numbers import whole
 from ...errors import InputError
 from ..growth import mode_rates
-from ._checked import not_negative
+from ._checked import MOST, count_of_modes, not_negative
 
 NORMALIZE = ("positional", "softmax")
 
 
-def rates(beta: Any, modes: Any, d: int = 2, normalize: str = "positional") -> np.ndarray:
+def rates(beta: Any, modes: Any, d: Any = 2, normalize: Any = "positional") -> np.ndarray:
     r"""The rates $a_l$ of the degrees $l$ = 1, …, `modes` (or of the degrees listed), on $S^{d-1}$.
 
     - `"positional"`: positional weights that sum to one, the content unnormalised, in the time of
@@ -33,7 +33,7 @@ def rates(beta: Any, modes: Any, d: int = 2, normalize: str = "positional") -> n
 
     The result has the shape of `beta` and one more axis, of the degrees.
     """
-    beta, degrees, d = not_negative("beta", beta)[..., None], _degrees(modes), whole("d", d, least=2)
+    beta, degrees, d = not_negative("beta", beta)[..., None], _degrees(modes), whole("d", d, least=2, most=MOST)
     check_normalize(normalize)
     found = mode_rates(degrees, beta, d, "beta-USA" if normalize == "positional" else "SA")
     if not np.isfinite(found).all():
@@ -41,9 +41,9 @@ def rates(beta: Any, modes: Any, d: int = 2, normalize: str = "positional") -> n
     return found
 
 
-def zonal(u: Any, modes: int, d: int = 2) -> np.ndarray:
+def zonal(u: Any, modes: Any, d: Any = 2) -> np.ndarray:
     r"""$P_l(u)$, $l = 1, \dots,$ `modes`, on a new last axis; on the circle $P_l(\cos\theta) = \cos l\theta$."""
-    u, modes, d = finite_array("u", u), whole("modes", modes), whole("d", d, least=2)
+    u, modes, d = finite_array("u", u), count_of_modes(modes), whole("d", d, least=2, most=MOST)
     if (np.abs(u) > 1 + 1e-12).any():
         raise InputError(f"u = {u.flat[np.abs(u).argmax()]:g} is no inner product of unit vectors; give |u| <= 1.")
     return np.stack(zonal_terms(u, modes, d)[1:], axis=-1)
@@ -57,12 +57,12 @@ def zonal_terms(u: Any, modes: int, d: int) -> list[Any]:
     return terms[: modes + 1]
 
 
-def check_normalize(normalize: str) -> None:
+def check_normalize(normalize: Any) -> None:
     if not isinstance(normalize, str) or normalize not in NORMALIZE:
         raise InputError(f"normalize = {normalize!r} is unknown; choose one of {', '.join(NORMALIZE)}.")
 
 
 def _degrees(modes: Any) -> np.ndarray:
-    if np.ndim(modes) == 0:
-        return np.arange(1, whole("modes", modes) + 1)
-    return np.array([whole("a degree of modes", l) for l in np.asarray(modes).tolist()])  # noqa: E741
+    if not isinstance(modes, list | tuple | np.ndarray) or np.ndim(finite_array("modes", modes)) == 0:
+        return np.arange(1, count_of_modes(modes) + 1)
+    return np.array([whole("a degree of modes", l, most=10**15) for l in np.asarray(modes).tolist()])  # noqa: E741

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import exprel
 
-from ..._numbers import number, whole
+from ..._numbers import number
 from ...errors import InputError
-from ._checked import not_negative, one_shape, positive, sources
+from ._checked import count_of_modes, not_negative, one_shape, positive, sources
 from .closed_forms import depth, psi_shares
 from .rates import rates
 
@@ -48,26 +48,26 @@ DOUBLE_WELL = (
 """Four heads of the authors whose profile has two equal minima at t = 1.5, classes = 8, modes = 20."""
 
 
-def window(classes: Any = 8, modes: int = 20) -> np.ndarray:
+def window(classes: Any = 8, modes: Any = 20) -> np.ndarray:
     r"""$\omega_n = e^{-\pi^2n^2/2M^2}$, $n = 1, \dots,$ `modes`, on a new last axis; $M$ = `classes`."""
     return np.exp(log_window(classes, modes))
 
 
-def log_window(classes: Any, modes: int) -> np.ndarray:
+def log_window(classes: Any, modes: Any) -> np.ndarray:
     r"""$\log\omega_n$, where $\omega_n$ may be too small to be written."""
-    n = np.arange(1, whole("modes", modes) + 1)
+    n = np.arange(1, count_of_modes(modes) + 1)
     with np.errstate(over="ignore"):
         return -((np.pi * n / positive("classes", classes)[..., None]) ** 2) / 2
 
 
-def retrieval_profile(s: Any, t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+def retrieval_profile(s: Any, t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
     r"""$S_t(s)$ for sources at $0 < s \le 1$; all arguments but `modes` are broadcast together."""
     value, _, exponent, _ = scaled_profile(s, t, beta, slope, classes, modes)
     with np.errstate(over="ignore"):
         return np.asarray(value * np.exp(exponent / 2) * np.exp(exponent / 2))
 
 
-def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8, modes: int = 20) -> np.ndarray:
+def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8, modes: Any = 20) -> np.ndarray:
     """The profiles of several heads, given as `(weight, beta, slope)`, added up with their weights.
 
     It is a combination of what independent heads read, and no flow of heads that act on the same tokens. An example
@@ -80,11 +80,11 @@ def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8
     return np.asarray(sum(each))
 
 
-def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
     r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope."""
     beta, slope, classes = positive("beta", beta), not_negative("slope", slope), positive("classes", classes)
     one_shape(beta=beta, slope=slope, classes=classes)
-    a, log_omega = rates(beta, whole("modes", modes)), log_window(classes, modes)
+    a, log_omega = rates(beta, count_of_modes(modes)), log_window(classes, modes)
     omega = np.exp(log_omega - log_omega.max(axis=-1, keepdims=True))  # a common factor does not matter
     largest = a.max(axis=-1, keepdims=True)  # taken out: squares of rates overflow, and underflow, early
     first, second = (np.sum(omega * (a / largest) ** power, axis=-1) for power in (1, 2))

@@ -45,7 +45,7 @@ def turning_points(
     slope: Any = None,
     heads: Sequence[Any] | None = None,
     classes: Any = 8,
-    modes: int = 20,
+    modes: Any = 20,
 ) -> TurningPoints:
     r"""Interior minima and maxima of $S_t$, to 10 digits, of one head (`beta`, `slope`) or of several (`heads`)."""
     t = number("t", t, least=0)
@@ -64,7 +64,7 @@ def turning_points(
     return TurningPoints(s, value, sign[at] < 0)
 
 
-def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> Point:
+def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> Point:
     """The source that is found worst, if it is neither the first nor the last; else not-a-number.
 
     Not-a-number with a warning, too, where that source is nearer to the first than 1e-300.
@@ -82,7 +82,7 @@ def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: i
     return Point(float(s[lowest]), float(value[lowest]))
 
 
-def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: int = 20) -> np.ndarray:
+def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
     """Which shape each profile has, as text; the arguments are broadcast together.
 
     - `"one minimum"`: primacy and recency, the U-shape; so it is for all `t < critical_time`;

@@ -13,7 +13,7 @@ ROUNDING = 1e-6  # of inner products of unit tokens, also in single precision
 
 
 def dimension(d: Any) -> int:
-    return whole("d", d, least=2)
+    return whole("d", d, least=2, most=10**15)
 
 
 def variance(sigma_V: Any, d: int) -> float:

@@ -22,7 +22,6 @@ Reference: docs/theory/homogenized.md, Collisions.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike
 from scipy.interpolate import make_interp_spline
 from scipy.special import ndtr
 
@@ -47,7 +46,7 @@ class Collisions(NamedTuple):
     P1: np.ndarray
 
 
-def collisions(q: Any, *, n: int, beta: ArrayLike) -> Collisions:
+def collisions(q: Any, *, n: Any, beta: Any) -> Collisions:
     r"""$P_0$ and $P_1$ for $n$ equiangular tokens with inner products `q` in $[0, 1]$; `beta` may be infinite.
 
     Both are $1/n$ at $\beta = 0$. Relative errors are below 1e-9 for $n \le 1000$, and below 1e-6 up to $n = 10^6$.

@@ -6,13 +6,13 @@ standard Gaussians. For two tokens it is a quadrature; for more it is sampled. A
 Reference: docs/theory/homogenized.md, The limit.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
@@ -32,7 +32,7 @@ class SampledCovariance(NamedTuple):
     stderr: Float[Array, "n m"]
 
 
-def two_token_covariance(q: Numbers, *, beta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def two_token_covariance(q: Any, *, beta: Any) -> tuple[np.ndarray, np.ndarray]:
     r"""$(C_{11}, C_{12})$ per $\sigma_V^2$ of two tokens of equal weight with inner products `q`, in float64.
 
     $$ C_{11} = q + (1 - q)\,\mathbb E[A^2 + (1-A)^2], \qquad C_{12} = q + (1 - q)\,\mathbb E[A(1-A') + (1-A)A'], $$
@@ -56,13 +56,13 @@ def _compiled(q: Array, beta: Array, nodes: int) -> Array:
 
 
 def covariance(
-    x: Numbers,
-    beta: ArrayLike,
+    x: Any,
+    beta: Any,
     *,
-    key: PRNGKeyArray,
-    samples: int = 4096,
-    points: Numbers | None = None,
-    weights: Numbers | None = None,
+    key: Any,
+    samples: Any = 4096,
+    points: Any = None,
+    weights: Any = None,
 ) -> SampledCovariance:
     r"""$C$ of tokens `x (n, d)` on the sphere by `samples` random matrices, with standard errors; per $\sigma_V^2$.
 
@@ -84,14 +84,14 @@ def covariance(
 
 
 def mean_field_covariance(
-    x: Numbers,
-    y: Numbers,
-    beta: ArrayLike,
+    x: Any,
+    y: Any,
+    beta: Any,
     *,
-    points: Numbers,
-    weights: Numbers | None = None,
-    key: PRNGKeyArray,
-    samples: int = 4096,
+    points: Any,
+    weights: Any = None,
+    key: Any,
+    samples: Any = 4096,
 ) -> SampledCovariance:
     r"""$\gamma_\mu(x, y) = \mathbb E_B\langle m^B_\mu(x), m^B_\mu(y)\rangle$ for a law $\mu$ of weighted `points`.
 

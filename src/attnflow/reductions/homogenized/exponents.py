@@ -17,20 +17,19 @@ Reference: docs/theory/homogenized.md, Exponents.
 from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike
 
 from ..._linear_algebra import finite_array
 from ...errors import InputError
 from ._checked import dimension, variance
 
 
-def collapse_exponent(d: int, *, sigma_V: ArrayLike | None = None) -> float:
+def collapse_exponent(d: Any, *, sigma_V: Any = None) -> float:
     r"""$\Lambda_+$, the slope of $\log(1 - q)$ for two tokens that nearly coincide; `sigma_V=None` is $1/\sqrt d$."""
     d = dimension(d)
     return -(d - 1) * variance(sigma_V, d)
 
 
-def antipodal_exponent(d: int, *, beta: Any, sigma_V: ArrayLike | None = None) -> np.ndarray:
+def antipodal_exponent(d: Any, *, beta: Any, sigma_V: Any = None) -> np.ndarray:
     r"""$\Lambda_-$, the slope of $\log(1 + q)$ for two tokens that are nearly opposite; vectorised over `beta`.
 
     Negative: opposite tokens attract each other with positive probability. Positive: only collapse remains.

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ._checked import cosines, dimension
 
 
-def inner_product_drift(q: Any, C: Any, *, d: int) -> np.ndarray:
+def inner_product_drift(q: Any, C: Any, *, d: Any) -> np.ndarray:
     r"""The drift of every $q_{ij}$. `q (..., n, n)` are inner products of unit tokens in dimension `d`, `C` of the same
     shape is the covariance of what they read, times $\sigma_V^2$."""
     d = dimension(d)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.linalg import get_lapack_funcs
 
@@ -70,9 +69,7 @@ class TwoTokenLaw(NamedTuple):
         return self.mass[1:-1] * np.cosh(self.y[1:-1]) ** 2 / h
 
 
-def two_token_law(
-    q0: ArrayLike, T: ArrayLike, *, d: int, beta: ArrayLike, sigma_V: ArrayLike | None = None, drift: ArrayLike = 0.0
-) -> TwoTokenLaw:
+def two_token_law(q0: Any, T: Any, *, d: Any, beta: Any, sigma_V: Any = None, drift: Any = 0.0) -> TwoTokenLaw:
     r"""The law of $q$ at the time `T` (in $L\eta^2/H$: layers, step, heads) from $q_0$ strictly between -1 and 1.
 
     - `sigma_V`: the standard deviation of an entry of V; `None` is $1/\sqrt d$.
@@ -88,12 +85,12 @@ def two_token_law(
 def two_token_expectation(
     phi: Callable[[np.ndarray], Any],
     q0: Any,
-    T: ArrayLike,
+    T: Any,
     *,
-    d: int,
-    beta: ArrayLike,
-    sigma_V: ArrayLike | None = None,
-    drift: ArrayLike = 0.0,
+    d: Any,
+    beta: Any,
+    sigma_V: Any = None,
+    drift: Any = 0.0,
 ) -> np.ndarray:
     r"""$\mathbb E[\varphi(q_T)]$ from every $q_0$ in $[-1, 1]$; `phi` takes an array of numbers and may jump.
 
@@ -115,7 +112,7 @@ class _Scheme:
     The first point of `y0` is a grid point; what leaves the grid is at an end, and stays there.
     """
 
-    def __init__(self, y0: Any, T: float, d: int, beta: ArrayLike, sigma_V: ArrayLike | None, drift: ArrayLike):
+    def __init__(self, y0: Any, T: Any, d: Any, beta: Any, sigma_V: Any, drift: Any):
         d, v = dimension(d), number("drift", drift)
         beta, scale = inverse_temperature(beta), variance(sigma_V, d)
         y0 = np.atleast_1d(y0)
