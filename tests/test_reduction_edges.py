@@ -435,6 +435,8 @@ def test_what_is_no_number_is_refused(name):
     call(**given)
     for argument, value in given.items():
         bad = dict(NONE)
+        if argument == "masses":
+            del bad["ragged"]  # two masses may be two arrays
         if (name, argument) not in INFINITE_IS_A_LIMIT:
             bad["infinite"] = np.inf
         if isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind == "f":

@@ -13,7 +13,8 @@ from .spaces import is_concrete
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """A whole number from `least` to `most`; True and False are none."""
+    """A whole number from `least` to `most` (by default what 64 bits hold); True and False are none."""
+    most = 2**63 - 1 if most is None else most
     try:
         count = operator.index(value)
     except TypeError:
@@ -22,8 +23,8 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
         raise InputError(f"{name} = {shown(value)} is not a whole number.")
     if count < least:
         raise InputError(f"{name} = {count} is too small; take at least {least}.")
-    if most is not None and count > most:
-        raise InputError(f"{name} = {count} is too large; take at most {most}.")
+    if count > most:
+        raise InputError(f"{name} = {shown(count)} is too large; take at most {most}.")
     return count
 
 

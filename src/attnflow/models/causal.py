@@ -35,7 +35,7 @@ def causal_model(
     **Arguments:**
 
     - `n`: the length of the whole prompt; a shorter one is simulated by the same model, with the same $\lambda/n$, a
-      longer one is refused.
+      longer one is refused (without a slope nothing depends on `n`, and any prompt will do).
     - `slope`: $\lambda \ge 0$, per whole prompt; 0 is no positional bias.
     - `normalize`: what sums to one, the positional weights or the whole attention.
     - `strict=False`: a token sees itself, too. `causal_model(n, beta, 0.0, "softmax", strict=False)` is
@@ -53,7 +53,8 @@ def causal_model(
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
     per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n
+    longest = None if per_token is None else n
     if normalize == "softmax":
-        return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token), longest=n)
+        return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token), longest=longest)
     pairs = Causal(strict=strict, slope=per_token, normalized=True)
-    return SelfAttention(Unnormalized(beta=beta, gradient=True), pairs=pairs, longest=n)
+    return SelfAttention(Unnormalized(beta=beta, gradient=True), pairs=pairs, longest=longest)

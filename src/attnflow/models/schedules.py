@@ -47,23 +47,23 @@ class Piecewise(AbstractSchedule):
         return self.values[jnp.searchsorted(self.jumps, jnp.asarray(t, self.jumps.dtype), side="right")]
 
 
-def is_schedule(node: Any) -> bool:
+def is_schedule(node: object) -> bool:
     """A module called with the time: one of ours, or any callable module that is no attention map itself."""
     return isinstance(node, eqx.Module) and callable(node) and not isinstance(node, AbstractAttention)
 
 
-def at_time(tree: Any, t: Any) -> T:
+def at_time(tree: T, t: ArrayLike) -> T:
     """The same object with every schedule replaced by its value at time `t`."""
     return jax.tree.map(lambda node: node(t) if is_schedule(node) else node, tree, is_leaf=is_schedule)
 
 
-def jump_times(tree: Any) -> Float[Array, " j"] | None:
+def jump_times(tree: object) -> Float[Array, " j"] | None:
     """All jump times in an object, sorted; `None` if it has none."""
     nodes = [node for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
     found = [node.jumps for node in nodes if hasattr(node, "jumps")]
     return jnp.sort(jnp.concatenate(found)) if found else None
 
 
-def depends_on_time(tree: Any) -> bool:
+def depends_on_time(tree: object) -> bool:
     """Whether some field of an object is a schedule."""
     return any(is_schedule(node) for node in jax.tree.leaves(tree, is_leaf=is_schedule))

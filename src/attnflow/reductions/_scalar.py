@@ -3,7 +3,7 @@ r"""What the scalar reductions share: the clocks of the two maps, times that ove
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,19 +13,19 @@ from scipy.special import roots_legendre
 
 from .._numbers import reals
 from ..errors import AttnflowWarning, InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import is_concrete
 
 Clock = Literal["SA", "USA", "shifted USA", "beta-USA"]
 CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 
 
-def check_clock(kind: str) -> None:
+def check_clock(kind: Any) -> None:
     """Refuse a clock that no exponential map runs in."""
     if not isinstance(kind, str) or kind not in CLOCKS:
         raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
 
 
-def check_beta(beta: Numbers) -> Array:
+def check_beta(beta: Any) -> Array:
     """Inverse temperatures as an array; one that is negative or not finite is refused."""
     found = reals("beta", beta, infinite=True)
     if is_concrete(found) and not np.all(np.isfinite(np.asarray(found)) & (np.asarray(found) >= 0)):
@@ -55,7 +55,7 @@ def one_shape(**given: Array | np.ndarray) -> tuple[int, ...]:
         raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
 
 
-def elapsed(ts: Numbers) -> Array:
+def elapsed(ts: Any) -> Array:
     """The times since the first of `ts`, which is finite; later ones may be infinite."""
     found = reals("ts", ts, infinite=True)
     if found.ndim != 1 or found.size == 0:

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from .._numbers import reals
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import is_concrete
 from ._accelerating import scaled_time
 from ._scalar import check_beta, each, together, written_time
 
@@ -57,7 +57,7 @@ def _log_rate(y: Array, beta: Array) -> Array:
     return jnp.log(-jnp.expm1(-y)) - beta * jnp.exp(-y)
 
 
-def _checked(beta: Numbers, u0: Numbers, c: Numbers) -> list[Array]:
+def _checked(beta: Any, u0: Any, c: Any) -> list[Array]:
     beta, u0, c = together(beta=check_beta(beta), u0=reals("u0", u0), c=reals("c", c))
     if is_concrete(beta) and not np.all(np.asarray(beta) > 1):
         raise InputError(f"beta = {beta} must be above 1 and finite.")

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 from .._linear_algebra import finite_array
 from .._numbers import reals, whole
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import is_concrete
 from ._accelerating import LogRate, scaled_time, travelled
 from ._scalar import (
     Clock,
@@ -158,7 +158,7 @@ def _gap(y: Array, n: Array) -> Array:
     return jnp.where(up, n * plus / (1 + (n - 1) * plus), n / (minus + n - 1))
 
 
-def _tokens(n: Numbers) -> Array:
+def _tokens(n: Any) -> Array:
     """Numbers of tokens, two or more."""
     found = reals("n", n)
     if is_concrete(n) and found.ndim == 0:

@@ -50,7 +50,7 @@ def fastest_mode(beta: Any, *, d: Any = 2) -> Int[Array, "..."]:
     return jnp.asarray(k[np.argmax(mode_rates(k, beta[..., None], d, "SA"), axis=-1)])
 
 
-def mode_rates(k: np.ndarray, beta: np.ndarray, d: int, kind: Clock) -> np.ndarray:
+def mode_rates(k: Any, beta: Any, d: Any, kind: Clock | Any) -> np.ndarray:
     """The same for arrays that are known to be right, in double precision."""
     log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(kind, beta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -22,7 +22,6 @@ import numpy as np
 from .._linear_algebra import finite_array
 from .._numbers import number
 from ..errors import AttnflowWarning, InputError
-from ..spaces import Numbers
 from ._spectral_projector import both, dominant_eigenspace
 from .zero_temperature import limit_space
 
@@ -108,7 +107,7 @@ class ClusterRates:
         return self.concentration_time(beta) + np.log(_cold(beta)) / (2 * self.mean)
 
 
-def _cold(beta: Numbers) -> np.ndarray:
+def _cold(beta: Any) -> np.ndarray:
     """Inverse temperatures at which a cluster is narrower than one radian."""
     found = finite_array("beta", beta)
     if (found < 1).any():

@@ -25,7 +25,6 @@ from scipy.special import ive, ndtr
 
 from .._linear_algebra import finite_array
 from ..errors import InputError
-from ..spaces import Numbers
 from ._scalar import gauss_legendre, one_shape
 
 LARGEST = 1e100
@@ -117,7 +116,7 @@ def _normal(x: Any) -> Any:
     return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
 
 
-def _checked(n: Numbers, beta: Numbers) -> tuple[np.ndarray, np.ndarray]:
+def _checked(n: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
     n, beta = finite_array("n", n), finite_array("beta", beta)
     one_shape(n=n, beta=beta)
     if not np.all(n >= 2):

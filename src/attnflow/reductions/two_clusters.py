@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 
 from .._numbers import reals
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import is_concrete
 from ._accelerating import LogRate, scaled_time, travelled
 from ._scalar import (
     Clock,
@@ -124,14 +124,14 @@ def _quadrature(beta: Array, u0: Array, u1: Array, p: Array, normalised: Array) 
     return each(one, beta, u0, u1, p)
 
 
-def _mass(p: Numbers) -> Array:
+def _mass(p: Any) -> Array:
     found = reals("p", p)
     if is_concrete(found) and not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= 1)):
         raise InputError(f"p = {p} is no mass of one of two clusters; take a number from 0 to 1.")
     return found
 
 
-def _angle(name: str, u: Numbers) -> Array:
+def _angle(name: Any, u: Any) -> Array:
     found = reals(name, u)
     if is_concrete(found) and not np.all((np.asarray(found) > 0) & (np.asarray(found) < np.pi)):
         raise InputError(f"{name} = {u} must lie strictly between 0 and pi; at the ends nothing moves.")

@@ -21,7 +21,7 @@ from scipy.special import gammaln, hyp0f1, ive, xlogy
 from .._linear_algebra import finite_array
 from .._numbers import whole
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
+from ..spaces import is_concrete
 
 SCALES = ("Ehat", "E", "E_p")
 HIGH = 100.0  # orders of Bessel functions for which Debye's expansion has 10 digits
@@ -57,7 +57,7 @@ def uniform_mean(kappa: Any, *, d: Any) -> Float[Array, "..."]:
     return jnp.asarray(np.exp(log_eigenvalue(1, d, kappa) - log_eigenvalue(0, d, kappa)), jnp.result_type(float))
 
 
-def log_eigenvalue(l: Numbers, d: int, beta: np.ndarray) -> np.ndarray:  # noqa: E741 (the degree is called l)
+def log_eigenvalue(l: Any, d: Any, beta: Any) -> np.ndarray:  # noqa: E741 (the degree is called l)
     r"""$\log\Lambda_l$, in float64 by SciPy; $-\infty$ where $\Lambda_l = 0$, at $\beta = 0$."""
     l, order = np.asarray(l, float), np.asarray(l, float) + d / 2 - 1  # noqa: E741
     l, order, beta = np.broadcast_arrays(l, order, beta)  # noqa: E741
@@ -71,7 +71,7 @@ def log_eigenvalue(l: Numbers, d: int, beta: np.ndarray) -> np.ndarray:  # noqa:
     return np.where(tiny & np.isfinite(series), by_series, by_bessel)
 
 
-def _log_ive(order: np.ndarray, x: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _log_ive(order: Any, x: Any, known: Any) -> np.ndarray:
     r"""$\log e^{-x}I_\nu(x)$, also where SciPy's number is zero (a high order) or not a number (a large argument).
 
     Debye's expansion for a high order, with $p = (1 + (x/\nu)^2)^{-1/2}$, and Hankel's for a large argument.
@@ -92,7 +92,7 @@ def _log_ive(order: np.ndarray, x: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(lost, np.where(order >= HIGH, debye, hankel), np.log(np.where(lost, 1.0, known)))
 
 
-def numbers(d: int, beta: Numbers) -> np.ndarray:
+def numbers(d: Any, beta: Any) -> np.ndarray:
     """`beta` as NumPy numbers, the dimension checked along."""
     if whole("d", d, least=-(2**62), most=MOST) < 2:
         raise InputError(f"d = {d}: a sphere with a uniform measure to speak of has d >= 2.")

@@ -1,6 +1,5 @@
 r"""Points of the circle from angles, and nodes that stand for a density on it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +10,6 @@ from ..errors import InputError
 from ._cloud import is_concrete
 
 COARSE = 0.3  # in radians: nodes are spaced geometrically up to here, and evenly farther away
-Density = Callable[[np.ndarray], Any]
 
 
 def on_circle(angles: Any) -> Float[Array, "... 2"]:
@@ -30,7 +28,7 @@ def on_circle(angles: Any) -> Float[Array, "... 2"]:
 
 
 def circle_nodes(
-    n: Any, *, density: Density | None = None, at: Any = (np.pi / 2, -np.pi / 2), finest: Any = 1e-5
+    n: Any, *, density: Any = None, at: Any = (np.pi / 2, -np.pi / 2), finest: Any = 1e-5
 ) -> tuple[Float[Array, "n 2"], Float[Array, " n"]]:
     r"""`n` weighted tokens that stand for a density on the circle, refined geometrically towards some angles.
 
@@ -113,7 +111,7 @@ def _turned(center: float, s: np.ndarray) -> np.ndarray:
     return np.stack([c * np.cos(s) - d * np.sin(s), d * np.cos(s) + c * np.sin(s)], axis=-1)
 
 
-def _values(density: Density, angles: np.ndarray) -> np.ndarray:
+def _values(density: Any, angles: Any) -> np.ndarray:
     from .._linear_algebra import finite_array
 
     if not callable(density):

@@ -74,7 +74,7 @@ def _size(c: np.ndarray, w: np.ndarray) -> float:
     return float(c.max(initial=0.0) * np.abs(w).sum(axis=1).max())
 
 
-def _checked(t: Any, a: Any, w: Any, target: int) -> tuple[np.ndarray, np.ndarray, int]:
+def _checked(t: Any, a: Any, w: Any, target: Any) -> tuple[np.ndarray, np.ndarray, int]:
     t, a, matrix = not_negative("t", t), not_negative("a", a), square_matrix("w", w)
     one_shape(t=t, a=a)
     c = np.asarray(t * a)

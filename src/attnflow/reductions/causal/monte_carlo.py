@@ -192,7 +192,7 @@ def _batches(given: Any, rows: Any, steps: int, modes: int, method: str, togethe
 
 
 def _tokens(
-    n: int, d: int, beta: float, slope: Any, pairs: Any, normalize: str
+    n: Any, d: Any, beta: Any, slope: Any, pairs: Any, normalize: Any
 ) -> tuple[CircleTokens | SphereTokens, int]:
     """The tokens of one replica, and how many replicas are computed together."""
     if (slope is None) == (pairs is None):

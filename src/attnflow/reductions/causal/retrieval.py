@@ -91,7 +91,7 @@ def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -
     return np.asarray(-2 * np.expm1(-slope) * first / second / largest[..., 0])
 
 
-def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: int) -> tuple[Any, Any, Any, Any]:
+def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: Any) -> tuple[Any, Any, Any, Any]:
     r"""$e^{-x}S$, $e^{-x-y}S'$, $x$ and $y$: $e^x$ is the size of the largest mode, so that signs survive any size.
 
     $S' = w\sum_n\omega_n[\lambda\psi(Y) - \psi'(Y)\,\lambda/(1 - e^{-\lambda s})]$, since $w' = \lambda w$ and

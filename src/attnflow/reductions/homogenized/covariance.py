@@ -19,7 +19,7 @@ from ..._numbers import number, whole
 from ...errors import InputError
 from ...models.two_token_covariance import NODES, TOGETHER
 from ...models.two_token_covariance import two_token_covariance as _by_quadrature
-from ...spaces import Numbers, Sphere, check_tokens, check_weights, log_weights
+from ...spaces import Sphere, check_tokens, check_weights, log_weights
 from ._checked import cosines, inverse_temperature
 
 DRAWN = 256  # matrices B at once
@@ -106,7 +106,7 @@ def mean_field_covariance(
     return SampledCovariance(found.value[: len(x), len(x) :], found.stderr[: len(x), len(x) :])
 
 
-def _rows(name: str, x: Numbers) -> np.ndarray:
+def _rows(name: Any, x: Any) -> np.ndarray:
     rows = np.atleast_2d(finite_array(name, x))
     if rows.ndim != 2 or not len(rows):
         raise InputError(f"{name} has shape {rows.shape}; give tokens as rows, (n, d).")

@@ -183,13 +183,15 @@ def _cell_means(phi: Callable[[np.ndarray], Any], scheme: _Scheme) -> tuple[np.n
         found = phi(np.tanh(scheme.y[:, None] + offsets[None])), phi(np.array([-1.0, 1.0]))
     except TypeError as error:
         raise InputError(f"phi must be a function of an array of numbers, written with NumPy ({error}).") from error
-    values, ends = (finite_array("phi(q)", value) for value in found)
+    # An indicator may say True and False.
+    known = (value * 1.0 if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value for value in found)
+    values, ends = (finite_array("phi(q)", value) for value in known)
     if values.shape != (len(scheme.y), WITHIN) or ends.shape != (2,):
         raise InputError("phi must give one number for every number of an array.")
     return values.mean(axis=1), ends
 
 
-def _inside(q0: float) -> float:
+def _inside(q0: Any) -> float:
     if not -1 < q0 < 1:
         raise InputError(f"q0 = {q0:g} must lie strictly between -1 and 1; at the ends nothing moves.")
     return q0
