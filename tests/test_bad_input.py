@@ -10,7 +10,7 @@ import pytest
 
 import attnflow as af
 from attnflow.errors import AttnflowError, AttnflowWarning, FileError, InputError, SolveError
-from attnflow.spaces import check_weights
+from attnflow.spaces import check_tokens, check_weights
 from witness import weyl
 
 SA = af.SelfAttention(beta=2.0)
@@ -220,3 +220,28 @@ def test_errors_are_what_python_expects():
 def test_restart_of_a_failed_run_is_told():
     failed = af.simulate(SA, X, t1=30.0, save=2, max_steps=3, throw=False)
     refused(lambda: failed.restart(t1=40.0), r"not finite")
+
+
+@pytest.mark.parametrize("door", ["simulate", "diagnostics", "weights of an ensemble"])
+def test_double_tokens_taken_as_single_are_told_once(door, monkeypatch):
+    """NumPy's float64 without precision("float64"): one warning in a process, which names the remedy."""
+    monkeypatch.setattr("attnflow.spaces._cloud._warned", [])
+
+    def sample(key):
+        return jnp.asarray(X, jnp.float32)
+
+    given = {"realizations": 1, "ts": [0.1], "reduce": af.LastState(), "key": jax.random.key(0), "engine": "batched"}
+    calls = {
+        "simulate": lambda: simulate(ts=[0.1], t1=None, solver="euler", dt=0.1),
+        "diagnostics": lambda: af.order_parameter(X),
+        "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
+    }
+    with jax.enable_x64(False):
+        with pytest.warns(AttnflowWarning, match=r"float64 .* float32; call attnflow\.precision\('float64'\).*\.$"):
+            calls[door]()
+        calls[door]()  # a second warning would be an error here
+        monkeypatch.setattr("attnflow.spaces._cloud._warned", [])
+        check_tokens(X.astype(np.float32), af.Sphere())  # what is float32, or a list, is meant to be
+        check_tokens(X.tolist(), af.Sphere())
+        check_tokens(jnp.asarray(X), af.Sphere())
+    check_tokens(X, af.Sphere())

@@ -7,6 +7,7 @@ import pytest
 
 import attnflow as af
 from attnflow.errors import InputError
+from attnflow.pairsums._library import native
 
 N, D = 6, 2
 TS = [0.5, 1.2]
@@ -178,3 +179,58 @@ def test_large_clouds_do_not_take_a_vector_of_realisations(key: jax.Array) -> No
     assert choose_engine("auto", model, jnp.zeros((32, 2), jnp.float32)) == "innermost"
     assert choose_engine("auto", model, jnp.zeros((4096, 2), jnp.float32)) == "batched"
     assert chunk_size("batched", 4096, 2, jnp.float32, 100) == 1
+
+
+LARGE = {"float32": 1e20, "float64": 1e200}
+CASES = [(name, dtype) for name in ("innermost", "batched", "native") for dtype in LARGE] + [("fused", "float32")]
+
+
+@pytest.mark.parametrize("engine, dtype", CASES)
+def test_tokens_too_long_to_be_squared(engine: str, dtype: str, key: jax.Array) -> None:
+    """One step x <- (x + h V m)/|x + h V m| with V so large that squares overflow, against NumPy; no zero token."""
+    if engine == "native" and not native().ready:
+        pytest.skip(native().told)
+    V = np.diag([1.0, 0.5])
+    model = af.SelfAttention(af.Softmax(beta=1.0, V=LARGE[dtype] * V))
+    options = {"realizations": 2, "ts": [0.1], "reduce": af.LastState(), "solver": "euler-retract", "dtype": dtype}
+    result = af.ensemble(model, sampler, key=key, engine=engine, **options)
+    for r in range(2):
+        x = np.asarray(sampler(jax.random.fold_in(key, r)))
+        P = np.exp(x @ x.T)
+        moved = (P / P.sum(axis=1)[:, None]) @ x @ V.T  # x itself is below rounding
+        np.testing.assert_allclose(result.values[r], moved / np.linalg.norm(moved, axis=1)[:, None], rtol=0, atol=5e-6)
+    assert result.stats["not_finite"] == 0
+
+
+@pytest.mark.parametrize("engine", ["innermost", "batched"])
+def test_draws_that_are_no_points_of_the_space_are_counted(engine: str, key: jax.Array) -> None:
+    """A zero token has no direction: nothing computed from it is a number."""
+
+    def some(key: jax.Array) -> jax.Array:
+        return jnp.where(jax.random.uniform(key) < 0.5, 0.0, 1.0) * sampler(key)
+
+    draws = [np.asarray(some(jax.random.fold_in(key, r))) for r in range(12)]
+    missing = np.array([not x.any() for x in draws])
+    assert 0 < missing.sum() < 12 and not missing[0]
+    reduce = {"last": af.LastState(), "mean": af.Mean(lambda t, x, w: jnp.sum(x))}
+    result = af.ensemble(
+        af.SelfAttention(beta=1.0), some, realizations=12, ts=TS, reduce=reduce, key=key, engine=engine
+    )
+    assert isinstance(result, af.EnsembleResult) and result.stats["not_finite"] == missing.sum()
+    np.testing.assert_array_equal(np.isnan(result.values["last"]).all(axis=(1, 2)), missing)
+    assert np.isnan(result.values["mean"].mean).all() and isinstance(result.values["mean"], af.Estimate)
+    with pytest.raises(InputError, match=r"token 0 is zero"):
+        af.ensemble(
+            af.SelfAttention(beta=1.0), lambda k: 0 * sampler(k), realizations=2, ts=TS, reduce=reduce["last"], key=key
+        )
+
+
+def test_late_clocks(key: jax.Array) -> None:
+    """In float32, where 10^4 + 0.3 is off by 5e-4: the flow runs as long as it should; coarser clocks are refused."""
+    options = {"realizations": 2, "reduce": af.LastState(), "key": key, "dtype": "float32", "engine": "batched"}
+    ends = [
+        af.ensemble(af.SelfAttention(beta=2.0), sampler, t0=t0, ts=[t0 + 0.3], **options).values for t0 in (0.0, 1e4)
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=2e-7)
+    with pytest.raises(InputError, match=r"float32 cannot tell the times 1000000 and 1000000\.1 apart.*\.$"):
+        af.ensemble(af.SelfAttention(beta=2.0), sampler, t0=1e6, ts=[1e6 + 0.1], **options)

@@ -1,5 +1,7 @@
 """Merging clusters over exponentially long times: the staircases of theory/01, section 3, and what they rest on."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,7 @@ from scipy.special import expit, logsumexp
 import attnflow as af
 import witness
 from attnflow.errors import InputError, SolveError
+from attnflow.flows import _compiled
 from witness import on_circle
 
 I32 = np.arange(1.0, 33)
@@ -357,7 +360,7 @@ def test_a_batch_with_few_points_is_what_its_members_are(key):
     """`points` bound the rows between mergings and change nothing else."""
     x0 = jnp.stack([af.sphere.uniform(n=5, d=2, key=k) for k in jax.random.split(key, 4)])
     betas = jnp.array([1.0, 9.0, 30.0, 300.0])
-    runs = jax.vmap(lambda beta, x: af.long_time(softmax(beta), x, points=6))(betas, x0)
+    runs = jax.jit(jax.vmap(lambda beta, x: af.long_time(softmax(beta), x, points=6)))(betas, x0)
     for k in range(4):
         alone = af.long_time(softmax(betas[k]), x0[k])
         log_t, rows = (np.asarray(runs.info[name][k]) for name in ("merge_log_t", "merge_index"))
@@ -374,9 +377,8 @@ def test_a_batch_with_few_points_is_what_its_members_are(key):
         assert runs.log_ts[k, -1] == np.nanmax(log_t)
 
 
-@jax.jit
 def slopes(z, x0, bend, w):
-    """Derivatives of the logarithms of the merging times in beta and along `bend`, at beta = z[0]."""
+    """Derivatives of the logarithms of the merging times in beta and along `bend`, at beta = z[0]; outside of jit."""
 
     def log_times(z):
         model = softmax(z[0])
@@ -421,6 +423,61 @@ def test_files_and_pictures(tmp_path):
     assert af.clusters(run, at=-1).count == 1
     for draw in (af.plot.tokens, af.plot.energy, af.plot.clusters):
         draw(run).savefig(tmp_path / "figure.png")
+
+
+def test_a_path_in_portions_is_the_same_path(monkeypatch):
+    """Memory is that of what is kept: one segment at a time gives the rows and events of all at once."""
+    whole = af.long_time(softmax(9.0), DATA["animation"])
+    room = next(reversed(_compiled._PROGRAMS.values())).memory_analysis().output_size_in_bytes
+    monkeypatch.setattr(importlib.import_module("attnflow.flows.long_time"), "PORTION_BYTES", 1)
+    parts = af.long_time(softmax(9.0), DATA["animation"])
+    less = next(reversed(_compiled._PROGRAMS.values())).memory_analysis().output_size_in_bytes
+    assert less < room / 3  # one segment and not five
+    assert int(parts.stats["evaluations"]) == int(whole.stats["evaluations"])
+    for name in ("xs", "log_ts", "labels"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-12)
+    for name in whole.info:
+        np.testing.assert_allclose(parts.info[name], whole.info[name], rtol=1e-9, atol=1e-12)
+    assert [e["tokens"] for e in parts.events] == [e["tokens"] for e in whole.events]
+
+
+def test_the_state_at_any_time_of_a_long_run():
+    """Against simulate as long as it resolves the flow; between the plateaus by the logarithm of time."""
+    run = af.long_time(softmax(4.0), DATA["animation"])
+    for t in (0.3, 5.0, 50.0, 330.0):
+        expected = af.simulate(softmax(4.0), DATA["animation"], t1=t, save=1, rtol=1e-11, atol=1e-13).xs[-1]
+        np.testing.assert_allclose(run.at(t=t), expected, rtol=0, atol=2e-8)
+        np.testing.assert_array_equal(run.at(log_t=np.log(t)), run.at(t=t))
+    np.testing.assert_array_equal(run.at(t=0.0), run.xs[0])
+    np.testing.assert_array_equal(run.at(log_t=run.log_ts[7]), run.xs[7])
+    # Far beyond: two clusters at the angle u, whose time the quadrature knows.
+    late = af.long_time(softmax(600.0), **PAIR)
+    tokens = np.asarray(late.at(log_t=log_quadrature(2.0, 1.999, 0.3, 600.0)))
+    assert np.arccos(tokens[0] @ tokens[2]) == pytest.approx(1.999, abs=1e-9)
+    for given in ({"t": -1.0}, {"t": 1e6}, {"log_t": 20.0}, {"t": np.inf}):
+        with pytest.raises(InputError, match="outside of this run"):
+            run.at(**given)
+
+
+def test_restart_goes_on_where_the_steps_ended():
+    whole = af.long_time(softmax(9.0), DATA["animation"])
+    first = af.long_time(softmax(9.0), DATA["animation"], max_steps=60, throw=False)
+    second = first.restart(max_steps=20_000)
+    assert first.result is af.Outcome.MAX_STEPS and second.result is af.Outcome.SUCCESSFUL
+    assert second.log_ts[0] == first.log_ts[-1]
+    np.testing.assert_array_equal(second.xs[0], first.xs[-1])
+    np.testing.assert_array_equal(second.labels[0], first.labels[-1])
+    events = [*first.events, *second.events]
+    assert [e["tokens"] for e in events] == [e["tokens"] for e in whole.events]
+    np.testing.assert_allclose([e["log_t"] for e in events], [e["log_t"] for e in whole.events], rtol=0, atol=1e-8)
+    assert second.info["arclength"][-1] == pytest.approx(float(whole.info["arclength"][-1]), abs=1e-8)
+    for call, sentence in (
+        (whole.restart, "one cluster is left"),
+        (lambda: first.restart(t1=1e9), "leave out t1"),
+        (lambda: first.restart(solver="rk4"), "takes no solver"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            call()
 
 
 @pytest.mark.parametrize(

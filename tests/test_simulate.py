@@ -19,12 +19,15 @@ from scipy.integrate import solve_ivp
 import attnflow as af
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import _compiled
+from attnflow.flows._fits import engines_of
 from attnflow.models import AbstractModel
+from attnflow.pairsums import resolve_kernel
 from witness import flow, velocity, weyl
 
 X, W = weyl(6, 3), np.arange(1, 7) / 21
 EQUAL = np.full(6, 1 / 6)
 SA = af.SelfAttention(beta=2.0)
+KEY = jax.random.key(0)
 
 
 class Rate(af.AbstractModel):
@@ -113,6 +116,24 @@ def test_a_field_of_your_own_against_scipy():
     assert run.clock == "mine"
 
 
+def turning(t, x, w):
+    """The first token goes round the origin with angular velocity 5; the others rest."""
+    first = (jnp.arange(x.shape[0]) == 0)[:, None]
+    return jnp.where(first, 5 * jnp.stack([x[:, 1], -x[:, 0]], axis=1), 0)
+
+
+def test_one_moving_token_among_many_is_resolved_as_if_alone():
+    """The error is that of the worst token, whatever its weight: a mean would allow it sqrt(n) times as much."""
+    model, options = af.Flow(turning, af.Euclidean()), {"t1": 10.0, "save": 2, "rtol": 1e-6, "atol": 1e-9}
+    w = np.append(0.0, np.full(399, 1 / 399))
+    alone = af.simulate(model, [[1.0, 0.0]], **options)
+    among = af.simulate(model, np.tile([[1.0, 0.0]], (400, 1)), weights=w, **options)
+    exact = np.array([np.cos(50.0), -np.sin(50.0)])
+    errors = [np.abs(run.xs[-1, 0] - exact).max() for run in (alone, among)]
+    assert int(among.stats["steps"]) == int(alone.stats["steps"])
+    assert errors[1] == pytest.approx(errors[0], rel=1e-3) and errors[0] < 1e-5
+
+
 # Times ---------------------------------------------------------------------------------------------------------------
 
 DECAY = Rate(-1.0)
@@ -143,6 +164,25 @@ def test_fixed_steps_between_saved_times():
     euler = af.simulate(DECAY, ONE, t0=1.0, ts=[1.1, 1.2, 2.0, 2.05], solver="euler", dt=0.1)
     steps = [0.9, 0.9**2, 0.9**10, 0.9**10 * 0.95]
     np.testing.assert_allclose(euler.xs[:, 0, 0], steps, rtol=1e-13)
+
+
+@pytest.mark.parametrize("solver, options", [("tsit5", {}), ("rk4", {"dt": 0.01})])
+def test_late_clocks_do_not_shorten_or_lengthen_a_run(solver, options):
+    """In float32, where 10^4 + 0.3 is off by 5e-4: the flow runs as long as it should (closed form e^-(t - t0))."""
+    for t0 in (1e4, -3e3):
+        one = np.ones((1, 1), np.float32)
+        run = af.simulate(DECAY, one, t0=t0, t1=t0 + 0.3, save=2, solver=solver, **options)
+        np.testing.assert_allclose(run.xs[-1, 0, 0], np.exp(-0.3), rtol=2e-6)
+        assert run.ts.dtype == jnp.float32
+
+
+@pytest.mark.parametrize("t0, t1", [(1e8, 1e8 + 1), (1e6, 1e6 + 0.1), (-1e6, -1e6 + 0.1)])
+@pytest.mark.parametrize("options", [{}, {"save": 1}, {"save": 2, "solver": "rk4", "dt": 0.05}])
+def test_times_that_a_clock_cannot_hold_are_refused(t0, t1, options):
+    with pytest.raises(InputError, match=r"float32 cannot tell the times .* apart; .*precision\('float64'\)\.$"):
+        af.simulate(DECAY, np.ones((1, 1), np.float32), t0=t0, t1=t1, **options)
+    run = af.simulate(DECAY, ONE, t0=t0, t1=t1, save=2)  # float64 can
+    np.testing.assert_allclose(run.xs[-1, 0, 0], np.exp(t0 - t1), rtol=1e-7)
 
 
 def test_first_state_is_the_given_one():
@@ -320,6 +360,10 @@ def test_piecewise_parameters_are_consecutive_runs(solver, options, tolerance):
     first = flow(X, np.array([0.0, 0.4]), W, 1.0, V=V[0])[-1]
     second = flow(first, np.array([0.4, 1.0]), W, 6.0, V=V[1])[-1]
     np.testing.assert_allclose(run.xs, [first, second], rtol=0, atol=tolerance)
+    # The same later, where the time of a jump and the time since the start round differently.
+    late = af.SelfAttention(af.Softmax(beta=af.Piecewise([700.7], [1.0, 6.0]), V=af.Piecewise([700.7], V)))
+    run = af.simulate(late, X, t0=700.3, ts=[700.7, 701.3], weights=W, solver=solver, **options)
+    np.testing.assert_allclose(run.xs, [first, second], rtol=0, atol=tolerance)
 
 
 def test_piecewise_values():
@@ -339,6 +383,67 @@ def test_restart_continues(solver, options):
     np.testing.assert_array_equal(second.ts, [1.5, 2.0])
     np.testing.assert_array_equal(second.weights, first.weights)
     np.testing.assert_allclose(second.xs[-1], whole.xs[-1], rtol=0, atol=1e-8)
+
+
+def test_restart_keeps_the_options():
+    """Kernel, number of saved times, throw: what was chosen once is chosen again, unless it is said otherwise."""
+    options = {"kernel": "broadcast", "save": 3, "throw": False, "max_steps": 77, "rtol": 1e-7, "atol": 1e-8}
+    first = af.simulate(SA, X, t1=1.0, weights=W, **options)
+    second = first.restart(t1=2.0)
+    kept = second.provenance["options"]
+    assert kept["kernel"] == "broadcast" and second.xs.shape[0] == 3
+    assert {k: kept[k] for k in options if k != "kernel"} == {k: v for k, v in options.items() if k != "kernel"}
+    other = first.restart(ts=[1.5, 2.0], kernel="dense", throw=True)
+    assert other.provenance["options"]["kernel"] == "dense" and other.xs.shape[0] == 2
+    np.testing.assert_allclose(other.xs[-1], second.xs[-1], rtol=0, atol=1e-6)
+
+
+def test_an_unfinished_run_tells_how_far_it_came():
+    unfinished = af.simulate(SA, X, ts=[0.01, 30.0], weights=W, max_steps=5, throw=False)
+    with pytest.raises(InputError, match=r"not finite, since it ended early \(MAX_STEPS\).*run\.at\(t=0\.01\)\.$"):
+        unfinished.restart(t1=40.0)
+    with pytest.raises(InputError, match=r"kept from 0\.01 to 0\.01"):
+        unfinished.at(0.02)
+    nothing = af.simulate(SA, X, ts=[20.0, 30.0], weights=W, max_steps=5, throw=False)
+    with pytest.raises(InputError, match=r"reached none of its saved times.*\.$"):
+        nothing.restart(t1=40.0)
+
+
+# Between saved times -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver, options, tolerance", [("tsit5", {}, 2e-9), ("rk4", {"dt": 0.02}, 1e-7)])
+def test_the_state_at_any_time(solver, options, tolerance):
+    """As accurate as the run, however few times it keeps; a saved time gives its row, to the last digit."""
+    run = af.simulate(SA, X, t0=0.5, ts=[0.5, 1.5, 3.5], weights=W, solver=solver, **options)
+    ts = np.array([0.7, 1.4999, 2.2])
+    exact = flow(X, np.append(0.0, ts - 0.5), W, 2.0)[1:]
+    np.testing.assert_allclose(np.stack([run.at(t) for t in ts]), exact, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(run.at(t=1.5), run.xs[1])
+    np.testing.assert_allclose(np.linalg.norm(run.at(0.7), axis=-1), 1, rtol=0, atol=1e-12)
+
+
+def test_times_that_a_run_does_not_have():
+    run = af.simulate(SA, X, ts=[0.5, 1.0], weights=W)
+    for given, sentence in [
+        ({"t": 0.4}, "t = 0.4 is outside of this run, which is kept from 0.5 to 1"),
+        ({"t": 1.1}, "outside"),
+        ({"t": np.nan}, "outside"),
+        ({"log_t": 0.0}, "has no log_ts"),
+        ({}, "needs one time"),
+    ]:
+        with pytest.raises(InputError, match=sentence):
+            run.at(**given)
+    with pytest.raises(InputError, match=r"carries no model.*saved time"):
+        dataclasses.replace(run, model=None).at(0.7)
+
+
+def test_layers_have_no_time_between_them():
+    run = af.simulate(SA, X, t1=1.0, solver="layers", dt=0.1, save=3)
+    whole = af.simulate(SA, X, t1=1.0, solver="layers", dt=0.1)
+    np.testing.assert_allclose(run.at(t=0.7), whole.xs[7], rtol=0, atol=1e-14)
+    with pytest.raises(InputError, match="between two layers"):
+        run.at(t=0.75)
 
 
 def test_restart_with_another_solver():
@@ -371,6 +476,8 @@ def test_mesh_shares_the_tokens():
         shared = af.simulate(model, x0, ts=[0.5, 1.0], weights=w, mesh=mesh)
         np.testing.assert_allclose(shared.xs, alone.xs, rtol=0, atol=1e-10)
         assert shared.stats["compile_seconds"] > 0
+        again = shared.restart(ts=[1.5, 2.0])
+        assert shared.provenance["options"]["devices"] == again.provenance["options"]["devices"] == 2
         try:
             af.simulate(model, x0[:5], t1=1.0, mesh=mesh)
         except af.errors.InputError as error:
@@ -458,6 +565,68 @@ def test_a_map_is_no_model():
     """Also without the type checks of this test suite."""
     with pytest.raises(InputError, match=r"Softmax is no model; an attention map becomes one .*\.$"):
         inspect.unwrap(af.simulate)(af.Softmax(beta=1.0), X, t1=1.0)
+
+
+def test_what_ran_is_what_is_told():
+    """The engine that summed over pairs: a kernel that does not know a map leaves it to another."""
+    x = weyl(12, 3)
+    maps = {"sigmoid": af.Sigmoid(beta=1.0), "linear": af.Linear(), "hardmax": af.Hardmax(), "softmax": af.Softmax(2.0)}
+    models = {name: af.SelfAttention(a) for name, a in maps.items()} | {"own": af.Flow(lambda t, x, w: -x, af.Sphere())}
+    usual = resolve_kernel("auto", 12, 12)  # native where there is a compiler
+    told = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance["options"]
+    assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
+    expected = {"sigmoid": "dense", "hardmax": "dense", "softmax": usual, "linear": None, "own": None}
+    assert {name: engines_of(usual, m, 0.0, jnp.asarray(x), None, None) for name, m in models.items()} == expected
+    for kernel in ("blocked", "broadcast", "dense"):
+        assert engines_of(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None) == kernel
+
+
+def test_errors_of_a_users_own_field_are_shown():
+    """Unchanged, with their traceback; shapes that do not fit our models, and wrong results, are a sentence."""
+
+    def broken(t, x, w):
+        return len(t)
+
+    def misfit(t, x, w):
+        return x @ jnp.ones((7, 7))
+
+    class Own(Rate):
+        def force(self, t, x, w, *, key=None, kernel="auto"):
+            return x + "text"
+
+    for model in (af.Flow(broken), af.Flow(misfit), Own(1.0)):
+        with pytest.raises(TypeError) as caught:
+            af.simulate(model, X, t1=1.0)
+        assert not isinstance(caught.value, InputError)
+        names = [entry.name for entry in caught.traceback]
+        assert {"broken", "misfit", "force"} & set(names)
+
+    class Short(Rate):
+        def force(self, t, x, w, *, key=None, kernel="auto"):
+            return x[:1]
+
+    with pytest.raises(InputError, match=r"force has shape \(1, 3\) and the tokens have shape \(6, 3\).*\.$"):
+        af.simulate(Short(1.0), X, t1=1.0)
+    with pytest.raises(ZeroDivisionError):
+        af.ensemble(
+            SA, lambda key: jnp.asarray(X), realizations=2, ts=[1.0], reduce=af.Mean(lambda t, x, w: 1 / 0), key=KEY
+        )
+
+
+def test_tokens_too_long_to_be_squared():
+    """One layer x <- (x + h V m)/|x + h V m| with V so large that squares overflow, against logarithms in NumPy."""
+    V = np.diag([1.0, 0.5, 0.25])
+    for dtype, size in ((np.float32, 1e20), (np.float64, 1e200)):
+        model = af.SelfAttention(af.Softmax(beta=dtype(1.0), V=(size * V).astype(dtype)))
+        run = af.simulate(model, X.astype(dtype), ts=[1.0], solver="layers", dt=1.0)
+        P = np.exp(X @ X.T)
+        moved = (P / P.sum(axis=1)[:, None]) @ X @ V.T  # x itself is below rounding
+        np.testing.assert_allclose(run.xs[-1], moved / np.linalg.norm(moved, axis=1)[:, None], rtol=0, atol=2e-6)
+        assert run.result is af.Outcome.SUCCESSFUL
+    # A token that lands on the origin is no point of the sphere.
+    back = af.Flow(lambda t, x, w: -x, af.Sphere())
+    run = af.simulate(back, X, ts=[1.0], solver="layers", dt=1.0, throw=False)
+    assert run.result is af.Outcome.NOT_FINITE and np.isnan(run.xs).all()
 
 
 def test_causal_pairs_in_a_model():

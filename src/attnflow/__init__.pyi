@@ -46,6 +46,9 @@ from .diagnostics import renyi_centers as renyi_centers
 from .diagnostics import separation_report as separation_report
 from .diagnostics import smoothness as smoothness
 from .diagnostics import staircase as staircase
+from .flows import AbstractStatistic as AbstractStatistic
+from .flows import EnsembleResult as EnsembleResult
+from .flows import Estimate as Estimate
 from .flows import Histogram as Histogram
 from .flows import LastState as LastState
 from .flows import Mean as Mean

@@ -9,8 +9,8 @@ overshoots is tried again with a secant length. When the pair stands within a mi
 rest is one Newton step along the path, $\delta s = (r - |x_i-x_j|)\,/\,\frac{d}{ds}|x_i-x_j|$. Step lengths carry no
 derivative; $\delta s$ does, and that is the implicit function theorem for the time of the merging.
 
-**Landing on a time.** With `numbers["until"]`, the logarithm of a time, the path ends there: a step is never longer than
-the clock needs by linear extrapolation, and one that comes late is tried again with a secant length.
+**Landing on a time.** With `numbers["until"]`, the logarithm of a time, the path ends there: a step is never longer
+than the clock needs by linear extrapolation, and one that comes late is tried again with a secant length.
 """
 
 from collections.abc import Callable

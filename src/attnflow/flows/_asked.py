@@ -40,6 +40,23 @@ def times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
     return float(t0), float(t1), ts
 
 
+def check_clock(t0: Any, ts: Any, dtype: str) -> None:
+    """Refuse times between which the clock of a run in this precision would stand still, or go by leaps."""
+    if not is_concrete(t0, ts):
+        return
+    exact = np.asarray(ts, np.float64)
+    exact = exact if exact[0] == t0 else np.append(t0, exact)
+    apart = np.diff(exact)
+    off = np.abs(np.diff(exact.astype(dtype).astype(np.float64)) - apart) > 0.05 * apart
+    if off.any():
+        k = int(np.argmax(off))
+        remedy = "" if dtype == "float64" else ", or call attnflow.precision('float64')"
+        raise InputError(
+            f"{dtype} cannot tell the times {exact[k]:.12g} and {exact[k + 1]:.12g} apart; count time from t0 = 0, "
+            f"keep fewer times{remedy}."
+        )
+
+
 def _numbers(ts: Any) -> np.ndarray:
     """Times as an array of numbers; what is none, as nothing."""
     try:

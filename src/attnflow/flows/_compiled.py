@@ -58,11 +58,15 @@ def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
         closed, shapes, _ = eqx.filter_make_jaxpr(fn)(*args)
         return shapes, frozenset(_operations(closed.jaxpr))
 
-    return _once("traced", fn, args, make) if _known(args) else make()
+    return once("traced", fn, args, make)
+
+
+def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
+    """What `make` returned when it was last called for this function and arguments of these shapes."""
+    return _once(what, fn, args, make) if _known(args) else make()
 
 
 def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
-    """What `make` returned when it was last asked for this function and arguments of these shapes."""
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
     _PROGRAMS[key] = _PROGRAMS.pop(key) if key in _PROGRAMS else make()

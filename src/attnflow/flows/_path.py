@@ -29,7 +29,7 @@ class Path(NamedTuple):
     """
 
     rows: Float[Array, "c r"]
-    index: Int[Array, " k"]
+    begins: Int[Array, " k"]
     labels: Int[Array, "k n"]
     energy: Float[Array, " k"]
     segment: Int[Array, ""]  # the present one; as large as there is room for segments when the path is full
@@ -40,7 +40,7 @@ class Path(NamedTuple):
 
     @property
     def full(self) -> Bool[Array, ""]:
-        return self.segment >= self.index.size
+        return self.segment >= self.begins.size
 
 
 def begin(start: Clusters, log_t: Array, s: Array, energy: Array, points: int, segments: int) -> Path:
@@ -50,7 +50,7 @@ def begin(start: Clusters, log_t: Array, s: Array, energy: Array, points: int, s
     zero, one = jnp.zeros((), jnp.int32), jnp.ones((), jnp.int32)
     return Path(
         rows=jnp.zeros((segments * (points + 1), n * d + 2), dtype).at[0].set(_row(start, log_t, s)),
-        index=jnp.zeros(segments, jnp.int32),
+        begins=jnp.zeros(segments, jnp.int32),
         labels=jnp.zeros((segments, n), jnp.int32).at[0].set(start.labels),
         energy=jnp.full(segments, jnp.nan, dtype).at[0].set(energy),
         segment=zero,
@@ -66,7 +66,7 @@ def record(path: Path, now: Clusters, log_t: Array, s: Array, energy: Array, new
 
     Clusters that join before the first step belong to the segment there is.
     """
-    capacity, segments = path.rows.shape[0], path.index.size
+    capacity, segments = path.rows.shape[0], path.begins.size
     room = capacity // segments
     k = path.segment + news.event.astype(jnp.int32)
     first = path.first + jnp.where(news.event, path.filled, 0)
@@ -85,7 +85,7 @@ def record(path: Path, now: Clusters, log_t: Array, s: Array, energy: Array, new
     slot = jnp.where(news.joined, k, segments)
     return Path(
         rows=rows,
-        index=path.index.at[slot].set(first, mode="drop"),
+        begins=path.begins.at[slot].set(first, mode="drop"),
         labels=path.labels.at[slot].set(now.labels, mode="drop"),
         energy=path.energy.at[slot].set(energy, mode="drop"),
         segment=k,
@@ -104,7 +104,7 @@ def unrolled(
     After the rows there are, the last one is repeated. The state in which a path became full begins the next one and is
     no row of this.
     """
-    capacity, segments = path.rows.shape[0], path.index.size
+    capacity, segments = path.rows.shape[0], path.begins.size
     rows = path.first + jnp.where(path.full, 0, path.filled)
     seen = path.full | (path.rows[rows - 1, -1] == s)  # the last state is one more row, unless it is one already
     total = rows + (~seen).astype(rows.dtype)
@@ -113,8 +113,8 @@ def unrolled(
     everything = jnp.concatenate([path.rows, _row(clusters, log_t, s)[None]])[place]
     count = jnp.minimum(path.segment + 1, segments)
     known = jnp.arange(segments, dtype=count.dtype) < count
-    begins = jnp.where(known, path.index, capacity + 1)
-    segment = jnp.searchsorted(begins, jnp.minimum(place, rows - 1), side="right") - 1
+    firsts = jnp.where(known, path.begins, capacity + 1)
+    segment = jnp.searchsorted(firsts, jnp.minimum(place, rows - 1), side="right") - 1
     n = clusters.labels.size
     slots = jnp.arange(n, dtype=path.labels.dtype)
     found = {
@@ -124,10 +124,10 @@ def unrolled(
         "labels": path.labels[segment],
     }
     merges = {
-        "merge_log_t": jnp.where(known, path.rows[path.index, -2], jnp.nan),
+        "merge_log_t": jnp.where(known, path.rows[path.begins, -2], jnp.nan),
         "merge_clusters": jnp.where(known, jnp.sum(path.labels == slots[None, :], axis=1), 0),
         "merge_energy": jnp.where(known, path.energy, jnp.nan),
-        "merge_index": jnp.where(known, path.index, -1),
+        "merge_index": jnp.where(known, path.begins, -1),
     }
     return found, merges, total, count
 

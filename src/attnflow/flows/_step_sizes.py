@@ -139,10 +139,28 @@ def worst_token(error: Float[Array, "*batch d"]) -> Float[Array, ""]:
     return jnp.sqrt(square)
 
 
+def clock_from(t0: Array, jumps: Array | None) -> Callable[[Any], Any]:
+    """The model's time by the time since `t0`, in which solvers count: short steps are not lost in a late `t0`.
+
+    A time before a jump stays before it, and one after it after, whatever the sum rounds to.
+    """
+
+    def clock(since: Any) -> Any:
+        t = t0 + since
+        if jumps is None:
+            return t
+        ahead = since < jumps - t0
+        earliest = jnp.max(jnp.where(ahead, -jnp.inf, jnp.nextafter(jumps, jnp.inf)))
+        latest = jnp.min(jnp.where(ahead, jnp.nextafter(jumps, -jnp.inf), jnp.inf))
+        return jnp.clip(t, earliest, latest)
+
+    return clock
+
+
 def step_sizes(numbers: dict[str, Array], jumps: Array | None, stops: Array | None = None) -> tuple[Any, Array | None]:
     """The step size controller and its first step, from `dt`, or `rtol` and `atol`.
 
-    Steps end at the times `stops`, and around the `jumps`.
+    Steps end at the times `stops`, and around the `jumps`; all are times since the start.
     """
     if "dt" in numbers:
         controller, dt0 = FixedSteps(), numbers["dt"]
@@ -151,5 +169,4 @@ def step_sizes(numbers: dict[str, Array], jumps: Array | None, stops: Array | No
         controller, dt0 = UntilRoundOff(steps), None
     if jumps is None and stops is None:
         return controller, dt0
-    jumps = None if jumps is None else jumps.astype(numbers["t0"].dtype)
     return diffrax.ClipStepSizeController(controller, step_ts=stops, jump_ts=jumps), dt0

@@ -38,16 +38,19 @@ def euler(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: A
     return x, every(model.space.nearest, x)
 
 
-def rk4(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
-    """The classical method."""
+def rk4(
+    every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str, latest: Any = None
+) -> State:
+    """The classical method. `latest`: no stage hears a later time, whatever `t + h` rounds to."""
     x, y = state
+    latest = t + h if latest is None else latest
     here, weight, ahead = (
         jnp.asarray(c, x.dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
     )
 
     def stage(k: Any, carry: State) -> State:
         z, total = carry
-        v = every(lambda u: _velocity(model, t + here[k] * h, u, w, kernel), z)
+        v = every(lambda u: _velocity(model, jnp.minimum(t + here[k] * h, latest), u, w, kernel), z)
         return every(model.space.nearest, x + ahead[k] * h * v), total + weight[k] * v
 
     _, total = jax.lax.fori_loop(0, 4, stage, (y, jnp.zeros_like(x)))

@@ -96,17 +96,17 @@ class WarmStart(diffrax.AbstractWrappedSolver):
 
 
 def warm_started(
-    scheme: Scheme, model: Any, w: Float[Array, " n"] | None, kernel: str, t0: Any, x0: Array
+    scheme: Scheme, model: Any, w: Float[Array, " n"] | None, kernel: str, clock: Callable[[Any], Any], x0: Array
 ) -> diffrax.AbstractSolver:
-    """The solver of a scheme, with warm starts if the model has any."""
+    """The solver of a scheme, with warm starts if the model has any; `clock` is the model's time by the solver's."""
     solver = scheme.make(model)
     if not hasattr(model, "warm"):
         return solver
 
     def warm(t: Any, x: Array, state: Any) -> Any:
-        return model.warm(t, x, w, state, kernel=kernel)
+        return model.warm(clock(t), x, w, state, kernel=kernel)
 
-    if not jax.tree.leaves(jax.eval_shape(lambda: warm(t0, x0, None))):
+    if not jax.tree.leaves(jax.eval_shape(lambda: warm(jnp.zeros((), x0.dtype), x0, None))):
         return solver
     return WarmStart(solver, warm, scheme.adaptive)
 

@@ -20,10 +20,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from .._cores import AXIS, all_devices
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, jump_times
-from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._asked import at_layers
+from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
+from ._asked import at_layers, check_clock
 from ._compiled import FACTORIZATIONS, Timed, everywhere, on_one_device, timed_call, traced
 from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
+from ._fits import fitting
 from ._fused import fused_steps
 from ._native_steps import native_steps
 from ._random import natural_step, typed
@@ -47,7 +48,16 @@ class _Plan(NamedTuple):
 
 
 class EnsembleResult(NamedTuple):
-    """What an ensemble kept at the times `ts`, by name or alone; several models give a first axis."""
+    """What `ensemble` returns.
+
+    - `ts (T,)`: the times of the observations.
+    - `values`: what the statistic gives, or a dictionary of that, by the names in `reduce`; several models give every
+      array a first axis. `Mean` gives an `Estimate(mean, stderr)`, each `(T, ...)` with the shape of the observable;
+      `Histogram` counts `(T, bins)`; `Quantiles` `(T, ..., levels)`; `LastState` tokens `(realizations, n, d)`.
+    - `stats`: `compile_seconds`, `run_seconds`, `pairs` (how many pairs of tokens were summed over), and `not_finite`,
+      how many members (realisations times models) ended without being points of their space: infinite, not-a-number,
+      or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none.
+    """
 
     ts: Float[Array, " T"]
     values: Any
@@ -79,7 +89,10 @@ def ensemble(
     - `sampler(key) -> (n, d)`: realisation `r` starts from `sampler(k)` with `k = jax.random.fold_in(key, r)`. A random
       model takes two keys from it, `start, weights = jax.random.split(k)`.
     - `ts`: increasing times at which `reduce` observes; `reduce` is a statistic (`Mean`, `Histogram`, `Quantiles`,
-      `LastState`) or a dictionary of them.
+      `LastState`, or an `AbstractStatistic` of your own) or a dictionary of them.
+    - An observable, the argument of a statistic, is a function `observable(t, x, w) -> array` of the time, of one cloud
+      `x (n, d)` on its space and of its weights `w (n,)`, `None` for equal ones; it is compiled, so written in JAX, and
+      gives a number or an array of one shape.
     - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` (default 0.1) between
       observations; or `layers` of weight `dt`, at whole numbers of which `ts` are. Random models bring their own `dt`.
     - `dtype`: of the tokens; default the sampler's.
@@ -87,8 +100,21 @@ def ensemble(
       this processor (see `attnflow doctor`), `fused` for a GPU (float32; interpreted, and slow, elsewhere). `auto`
       chooses. `chunk`: realisations computed together; no result depends on it.
 
-    Members that end with infinities or not-a-number are counted in `stats["not_finite"]`. Random numbers, and the order
-    in which realisations enter a statistic, follow from `key` alone.
+    **Returns:** an `EnsembleResult`, `(ts, values, stats)`. Members that end with infinities or not-a-number, or that
+    are drawn where their space has no point (a zero token on the sphere), are counted in `stats["not_finite"]`. Random
+    numbers, and the order in which realisations enter a statistic, follow from `key` alone.
+
+    >>> import jax, jax.numpy as jnp, attnflow as af
+    >>> result = af.ensemble(
+    ...     af.SelfAttention(beta=1.0),
+    ...     lambda key: af.sphere.uniform(n=4, d=2, key=key),
+    ...     realizations=16,
+    ...     ts=[0.0, 1.0],
+    ...     reduce=af.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
+    ...     key=jax.random.key(0),
+    ... )
+    >>> result.values.mean.shape, result.values.stderr.shape, result.stats["not_finite"]
+    ((2,), (2,), 0)
     """
     models = [model] if isinstance(model, AbstractModel) else list(model)
     if (given := typed(key)) is None:
@@ -97,9 +123,11 @@ def ensemble(
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else dict(reduce)
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
+    warn_if_narrowed("weights", weights)
     w = check_weights(weights, n)
     dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)
+    check_clock(t0, times, str(x0.dtype))
     known = is_concrete(models, key, x0)
     engine = choose_engine(engine, models[0], x0, w, known)
     mesh = all_devices() if known and all_devices().size > 1 else None
@@ -115,12 +143,14 @@ def ensemble(
         "ts": jnp.asarray(times, x0.dtype),
         "before": jnp.asarray(before, x0.dtype),
         "stops": jnp.asarray(_just_before(stops, jumps, x0.dtype)),
+        "h": jnp.asarray((stops - before) / np.maximum(substeps, 1), x0.dtype),  # not from rounded times
         "observed": jnp.asarray(np.searchsorted(stops, times)),
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
     }
-    result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, _FINITE: Finite()}, key)
+    with fitting(x0.shape):
+        result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, _FINITE: Finite()}, key)
     finite = result.pop(_FINITE)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
@@ -197,9 +227,15 @@ def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], t
 
     def draw(r: Array) -> tuple[Array, Any]:
         start, weights = _keys(model, key, r)
-        return model.space.nearest(plan.sampler(start).astype(arrays["like"].dtype)), weights
+        x = model.space.nearest(plan.sampler(start).astype(arrays["like"].dtype))
+        return _on_space(model, x), weights
 
     return draw
+
+
+def _on_space(model: AbstractModel, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    """The tokens; what is no point of the space is not a number, so that nothing computed from it is one."""
+    return jnp.where(model.space.holds(x)[:, None], x, jnp.nan)
 
 
 def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | None]:
@@ -254,13 +290,13 @@ def _observe(
     def every(fn: Callable[..., Any], *each: Any) -> Any:
         return trailing_vmap(fn, each, (True,) * len(each)) if innermost else jax.vmap(fn)(*each)
 
-    def between(state: State, item: tuple[Array, Array, Array]) -> tuple[State, dict[str, Array]]:
-        t0, t1, steps = item
-        h = (t1 - t0) / jnp.maximum(steps, 1).astype(t0.dtype)
+    def between(state: State, item: tuple[Array, Array, Array, Array]) -> tuple[State, dict[str, Array]]:
+        t0, t1, h, steps = item
 
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
             drawn = {} if keys is None else {"keys": keys}
+            drawn = {"latest": t1} if plan.solver == "rk4" else drawn
             return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
         if plan.engine in WHOLE:
@@ -268,12 +304,16 @@ def _observe(
         else:
             state = jax.lax.fori_loop(0, steps, advance, state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
-        return state, {k: every(lambda z, s=s: s.observe(t1, z, w), state[1]) for k, s in along.items()}
+        return state, {
+            k: every(lambda z, s=s: s.observe(t1, _on_space(model, z), w), state[1]) for k, s in along.items()
+        }
 
     x = jnp.moveaxis(x, 0, last)
-    (_, x), seen = jax.lax.scan(between, (x, x), (arrays["before"], arrays["stops"], arrays["substeps"]))
+    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps"))
+    (_, x), seen = jax.lax.scan(between, (x, x), intervals)
     seen = {k: v[arrays["observed"]] for k, v in seen.items()}
-    end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], y, w), x) for k, s in statistics.items() if s.last_only}
+    at_end = {k: s for k, s in statistics.items() if s.last_only}
+    end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], _on_space(model, y), w), x) for k, s in at_end.items()}
     # (T, ..., c) or (T, c, ...) -> (c, T, ...)
     seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
     return seen | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}

@@ -94,7 +94,13 @@ def through_layers(
         model=model,
         clock="layers",
         provenance=provenance(
-            t0=float(first), t1=float(layers), solver="layers", dt=1.0, max_steps=max_steps, dtype=str(x0.dtype)
+            t0=float(first),
+            t1=float(layers),
+            solver="layers",
+            dt=1.0,
+            max_steps=max_steps,
+            save=save,
+            dtype=str(x0.dtype),
         ),
         labels=labels,
         events=_events(per_token, kept) if is_concrete(per_token) else (),

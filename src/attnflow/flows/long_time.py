@@ -56,7 +56,8 @@ def long_time(
     - `merge_distance`: the chord $r$ at which clusters merge, by default $10^{-3}/\sqrt{\max(\beta, 1)}$. The merging
       itself changes what follows by $O(\beta r^3)$; the recorded time of a merging depends on it by
       $\log r$ (over the mass of the pair for shifted USA), which is little when the time is long.
-    - `points`: at most so many rows are kept between two mergings; they are steps of the solver.
+    - `points`: at most so many rows are kept between two mergings; they are steps of the solver. Memory is that of the
+      rows that are kept: the path is followed in portions. `run.at(log_t=...)` gives the tokens at any time.
     - `rtol`, `atol`: tolerances of a step, by default 1e-10 and 1e-13. `max_steps`: trial steps in all.
     - `throw=False` returns a run that did not reach one cluster, with `run.result` saying why, instead of raising.
 
@@ -74,7 +75,8 @@ def long_time(
       each time at which clusters merge, filled up with NaN, 0, NaN and -1.
 
     Works under `jax.jit`, `jax.vmap` and forward-mode differentiation (`jax.jvp`, `jax.jacfwd`; a loop of unknown
-    length has no reverse mode): then there are no events, and all arrays have full length, the last row repeated.
+    length has no reverse mode): then there are no events, and all arrays have full length, `n (points + 1) + 1` rows,
+    the last one repeated; take few `points` there.
     For many draws on a processor `jax.lax.map` is faster than `jax.vmap`, which waits for the slowest draw and computes
     a merging with every step: 1000 draws of 32 tokens took 20 s of one core instead of 54.
 
@@ -97,20 +99,23 @@ def long_time(
 
 
 def go_on(run: Run, **options: Any) -> Run:
-    """What `Run.restart` does for a run of `long_time` that did not reach one cluster: follow it from its last state."""
+    """What `Run.restart` does for a run that did not reach one cluster: follow it from its last state."""
     if options.pop("t1", None) is not None:
         raise InputError("long_time follows the tokens until one cluster is left; leave out t1, or raise max_steps.")
+    if run.result is Outcome.SUCCESSFUL:
+        raise InputError("one cluster is left, and it does not move; there is nothing to go on with.")
     if run.result is not Outcome.MAX_STEPS:
-        raise InputError(f"there is nothing to go on with: {_uncapitalised(run.result.value)}")
+        raise InputError(f"this run ended where nothing follows ({run.result.name}); start another one.")
     allowed = ("merge_distance", "points", "rtol", "atol", "max_steps", "throw", "progress")
     unknown = sorted(set(options) - set(allowed))
     if unknown:
         raise InputError(f"long_time takes no {unknown[0]}; there are {', '.join(allowed)}.")
     before = run.provenance["options"]
-    chosen = {"points": 64, "throw": True, "progress": False, **{k: before[k] for k in allowed if k in before}, **options}
+    usual = {"points": 64, "throw": True, "progress": False}
+    chosen = {**usual, **{k: before[k] for k in allowed if k in before}, **options}
     numbers = _from_row(run, -1, **{k: chosen[k] for k in ("merge_distance", "rtol", "atol", "max_steps")})
     rest = {k: chosen[k] for k in ("points", "throw", "progress")}
-    return _follow(run.model, run.xs[-1], run.weights, run.labels[-1], numbers, **rest)
+    return _follow(run.model, run.xs[-1], run.weights, _standing(run, -1)[0], numbers, **rest)
 
 
 def at_log_time(run: Run, row: int, log_t: float) -> Array:
@@ -118,24 +123,26 @@ def at_log_time(run: Run, row: int, log_t: float) -> Array:
     before = run.provenance["options"]
     numbers = _from_row(run, row, **{k: before[k] for k in ("merge_distance", "rtol", "atol", "max_steps")})
     numbers["until"] = log_t + numbers["offset"]
-    between = _follow(
-        run.model, run.xs[row], run.weights, run.labels[row], numbers, points=0, throw=False, progress=False
-    )
-    if not abs(float(between.log_ts[-1]) - log_t) < 1e-9:
-        raise SolveError(f"{between.result.value} (between two rows, at log t = {float(between.log_ts[-1]):g})")
+    plain = {"points": 0, "throw": False, "progress": False}
+    between = _follow(run.model, run.xs[row], run.weights, _standing(run, row)[0], numbers, **plain)
+    reached = float(_standing(between, -1)[1])
+    if not abs(reached - log_t) < 1e-9:
+        raise SolveError(f"{between.result.value} (between two rows, at log t = {reached:g})")
     return between.xs[-1]
 
 
 def _from_row(run: Run, row: int, *, max_steps: int, **options: Any) -> dict[str, Array]:
     numbers = _numbers(_attention(run.model), **options)
     numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
-    numbers["log_t0"] = run.log_ts[row] + numbers["offset"]
-    numbers["s0"] = run.info["arclength"][row]
-    return numbers
+    _, log_t, s = _standing(run, row)
+    return numbers | {"log_t0": log_t + numbers["offset"], "s0": s}
 
 
-def _uncapitalised(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+def _standing(run: Run, row: int) -> tuple[Array, Array, Array]:
+    """Who is with whom in a row of a run, the logarithm of its time, and the arclength to it."""
+    labels: Any = run.labels
+    log_ts: Any = run.log_ts
+    return labels[row], log_ts[row], run.info["arclength"][row]
 
 
 def _follow(
@@ -198,7 +205,7 @@ class _Part(NamedTuple):
     rows: dict[str, Array]
     merges: dict[str, Array]
     total: Array
-    count: Array
+    merged: Array
     code: Array
     counts: dict[str, Array]
 
@@ -209,11 +216,11 @@ def _whole(plan: Plan, start: Clusters, numbers: dict[str, Array]) -> _Part:
 
 def _part(plan: Plan, begun: State, numbers: dict[str, Array]) -> _Part:
     end, path, code, counts = integrate(plan, begun, numbers)
-    rows, merges, total, count = unrolled(path, end.clusters, end.log_t, end.s)
+    rows, merges, total, merged = unrolled(path, end.clusters, end.log_t, end.s)
     rows["log_ts"] -= numbers["offset"]
     rows["ts"] = jnp.exp(rows["log_ts"])
     merges["merge_log_t"] -= numbers["offset"]
-    return _Part(end, path.full, rows, merges, total, count, code, counts)
+    return _Part(end, path.full, rows, merges, total, merged, code, counts)
 
 
 def _portions(plan: Plan, start: Clusters, numbers: dict[str, Array]) -> tuple[list[Timed], list[_Part]]:
@@ -231,7 +238,7 @@ def _portions(plan: Plan, start: Clusters, numbers: dict[str, Array]) -> tuple[l
 def _cut(part: _Part) -> _Part:
     """The rows and mergings that there are, by NumPy: JAX would compile a slice for every length."""
     rows = {name: np.asarray(a)[: int(part.total)].copy() for name, a in part.rows.items()}
-    merges = {name: np.asarray(a)[: int(part.count)] for name, a in part.merges.items()}
+    merges = {name: np.asarray(a)[: int(part.merged)] for name, a in part.merges.items()}
     return part._replace(rows=rows, merges=merges)
 
 

@@ -92,29 +92,28 @@ class Run:
         return self
 
     def restart(self, t1: ArrayLike | None = None, **options: Any) -> "Run":
-        """Go on from the last state to `t1`, with the same solver and tolerances unless `options` say otherwise."""
-        from .simulate import simulate
+        """Go on from the last state to `t1`, with the options of this run unless `options` say otherwise.
 
-        self.single()
-        if self.model is None:
-            raise InputError("this run carries no model to go on with; pass its last state to simulate yourself.")
-        if "log_scale" in self.info:
-            raise InputError("the growth of these tokens is stored apart (log_scale); simulate again, with a later t1.")
-        if "rescaled" in self.provenance:
-            raise InputError("these are rescaled tokens; restart the run they came from, and rescale what comes out.")
-        before = self.provenance["options"]
-        kept = {k: before[k] for k in ("solver", "dt", "rtol", "atol", "max_steps") if before.get(k) is not None}
-        if "solver" in options:  # another solver brings its own step or tolerances
-            kept = {"max_steps": kept["max_steps"]}
-        if before.get("key") is not None and "key" not in options:  # layers go on where they were
-            kept["key"] = before["key"]
-        # Time goes on from the clock of the last state kept, in full precision.
-        arguments = {"t0": float(self.ts[-1]), "t1": t1, "weights": self.weights, **kept, **options}
-        if "leader_layer" in self.info:  # who leads and who is absorbed is part of the state
-            from .hardmax_layers import through_layers
+        Those are solver, tolerances or step, `max_steps`, `kernel`, `save`, `mesh`, `key`, `throw` and `progress`. A run
+        of `long_time` that ended by `max_steps` takes no `t1`: it goes on until one cluster is left. Runs that have no
+        last state, or no motion left, are refused.
+        """
+        from ._again import restarted
 
-            return through_layers(self.model, self.xs[-1], before=self, **arguments)
-        return simulate(self.model, self.xs[-1], **arguments)
+        return restarted(self.single(), t1, options)
+
+    def at(self, t: ArrayLike | None = None, *, log_t: ArrayLike | None = None) -> Float[Array, "n d"]:
+        r"""The tokens at any time `t` between the first and the last one that are kept.
+
+        At a saved time that is the row of `xs`. Elsewhere the flow is integrated from the last row before, with the
+        solver, the tolerances or the step of this run, and is as accurate as the run itself. Layers have no time
+        between them. Of a run with `log_ts` the time may be given by its logarithm (of rows whose times are one number
+        the last is taken). Where `log_scale` is stored apart, the answer is in units of $e^{\lambda(t - t_0)}$ as the
+        rows are.
+        """
+        from ._again import state_at
+
+        return state_at(self.single(), t, log_t)
 
     def annotated(self, **facts: Any) -> "Run":
         """The same run with more facts (a seed, a command line) in its provenance."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import diffrax
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
@@ -13,8 +14,9 @@ from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums._dense import is_small
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._asked import TOLERANCES, at_layers, step_options, times
+from ._asked import TOLERANCES, at_layers, check_clock, step_options, times
 from ._compiled import FACTORIZATIONS, everywhere, on_one_device, timed_call, traced
+from ._fits import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel
 from ._limits import doubted, report
@@ -23,7 +25,7 @@ from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._random import natural_step, typed, written
 from ._solvers import get_scheme
-from ._step_sizes import step_errors, step_sizes
+from ._step_sizes import clock_from, step_errors, step_sizes
 from ._warm import started, warm_started
 from .hardmax_layers import through_layers
 from .run import Info, Run
@@ -63,14 +65,16 @@ def simulate(
     **Arguments:**
 
     - `model`: for example `SelfAttention(beta=9.0)`.
-    - `x0`: tokens `(n, d)`; their dtype is the precision of the solve.
+    - `x0`: tokens `(n, d)`; their dtype is the precision of the solve (NumPy's float64 becomes float32, with a warning,
+      unless `attnflow.precision("float64")` was called).
     - `t1`, `save`: final time, and how many equispaced times to keep (default 201, both ends included; `save=1` keeps
       the end alone). Or `ts`, the increasing times to keep; the last one is then the final time unless `t1` is given.
     - `weights`: `(n,)`, summing to one; `None` means equal.
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
-      float32); `rk4`, `euler`, `euler-retract` (fixed steps `dt`); `ifrk4`, which solves the linear part of a model in
-      $\mathbb R^d$ exactly (fixed steps `dt` that end at the times kept); `layers`, residual layers of weight `dt`
-      (and the layers of `HardmaxLayers` and of random models, which take no `dt`).
+      float32; in every step the worst token keeps to them, however many rest); `rk4`, `euler`, `euler-retract` (fixed
+      steps `dt`); `ifrk4`, which solves the linear part of a model in $\mathbb R^d$ exactly (fixed steps `dt` that end
+      at the times kept); `layers`, residual layers of weight `dt` (and the layers of `HardmaxLayers` and of random
+      models, which take no `dt`).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
@@ -80,9 +84,10 @@ def simulate(
       `throw=False` the result alone; `run.sentence` says what to do.
     - `progress`: a bar on standard error.
 
-    **Returns:** a `Run`. Where tokens of $\mathbb R^d$ would grow too large to be squared, the run holds
-    $e^{-\lambda_1(t - t_0)}x$ and says so in `run.info["log_scale"]` (docs/theory/euclidean.md). Works under
-    `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
+    **Returns:** a `Run`; `run.at(t=...)` are its tokens at any time, and `run.provenance["options"]["kernel"]` is the
+    engine that ran (`None` where the model sums over no pairs). Where tokens of $\mathbb R^d$ would grow too large to
+    be squared, the run holds $e^{-\lambda_1(t - t_0)}x$ and says so in `run.info["log_scale"]`
+    (docs/theory/euclidean.md). Works under `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
@@ -106,9 +111,12 @@ def simulate(
         end, ts = at_layers(start, end, ts, every, dt)
     if solver == "ifrk4":
         check_step(model, x0.shape[1], dt)
+    check_clock(start, ts, str(x0.dtype))
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
     chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, partitioned=mesh is not None)
-    numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (("t0", start), ("t1", end), ("ts", ts), *options.items())}
+    # A solver counts time from the start, where numbers are dense, and the model hears the time of its own clock.
+    since = {"t0": start, "span": end - start, "since": (ts if isinstance(ts, np.ndarray) else jnp.asarray(ts)) - start}
+    numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (*since.items(), *options.items())}
     frame = growth_removed(model, x0, start, end) if scheme.continuous else None
     moving = model if frame is None else frame
     inputs = (moving, x0, w, numbers, key)
@@ -117,29 +125,31 @@ def simulate(
     elif kernel == "auto" and chosen in ("native", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
         chosen, inputs = "sharded", everywhere(inputs)
     plan = _Plan(solver, chosen, max_steps, progress)
-    with progress_bar(progress):
-        try:
-            timed = timed_call(_solve, plan, *inputs)
-        except TypeError as error:  # what JAX says when shapes do not fit
-            reason = str(error).splitlines()[0]
-            raise InputError(f"the model does not fit tokens of shape {x0.shape}: {reason.rstrip('.')}.") from error
+    with progress_bar(progress), fitting(x0.shape):
+        engines = engines_of(chosen, model, start, x0, w, key)
+        timed = timed_call(_solve, plan, *inputs)
     xs, code, steps = on_one_device(timed.value) if chosen == "sharded" else timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
-        ts=numbers["ts"],
+        ts=jnp.asarray(ts, x0.dtype),
         xs=xs,
         weights=w,
         code=code,
         stats=stats,
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
-        info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * (numbers["ts"] - frame.start))}),
+        info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * numbers["since"])}),
         provenance=provenance(
             t0=start,
             t1=end,
             solver=solver,
             max_steps=max_steps,
-            kernel=plan.kernel,
+            kernel=engines,
+            kernel_requested=kernel,
+            save=save,
+            throw=throw,
+            progress=progress,
+            devices=None if mesh is None else mesh.size,
             dtype=str(x0.dtype),
             key=written(key),
             **options,
@@ -174,23 +184,26 @@ def _solve(
     """The compiled program: saved states, the outcome's code, and counts of steps."""
     scheme = get_scheme(plan.solver)
 
-    def right_hand_side(t, x, state):
+    jumps = jump_times(model)
+    jumps = None if jumps is None else jumps.astype(x0.dtype)
+    clock = clock_from(numbers["t0"], jumps)
+
+    def right_hand_side(since, x, state):
         here = started(model, state)
         velocity = here.force if scheme.steps_with_force else functools.partial(field, here)
-        return velocity(t, x, w, key=key, kernel=plan.kernel)
+        return velocity(clock(since), x, w, key=key, kernel=plan.kernel)
 
-    t0, t1 = numbers["t0"], numbers["t1"]
-    stops = numbers["ts"] if scheme.exact_times else None
-    controller, dt0 = step_sizes(numbers, jump_times(model), stops)
+    stops = numbers["since"] if scheme.exact_times else None
+    controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
-        warm_started(scheme, model, w, plan.kernel, t0, x0),
-        t0,
-        t1,
+        warm_started(scheme, model, w, plan.kernel, clock, x0),
+        jnp.zeros_like(numbers["span"]),
+        numbers["span"],
         dt0,
         x0,
         saveat=diffrax.SaveAt(
-            ts=numbers["ts"], fn=lambda t, x, _: model.space.nearest(x), controller_state="dt" in numbers
+            ts=numbers["since"], fn=lambda t, x, _: model.space.nearest(x), controller_state="dt" in numbers
         ),
         stepsize_controller=controller,
         max_steps=plan.max_steps,
@@ -199,7 +212,7 @@ def _solve(
     )
     xs: Any = solution.ys
     stats: Any = solution.stats
-    reached = jnp.isfinite(xs).all(axis=(1, 2))  # diffrax fills what it did not reach with infinities
+    reached = model.space.holds(xs).all(axis=1)  # diffrax fills what it did not reach with infinities
     xs = jnp.where(reached[:, None, None], xs, jnp.nan)
     counts = {
         "steps": stats["num_steps"],

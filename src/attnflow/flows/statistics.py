@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..errors import InputError
 from ..spaces import Numbers
 
+# `observable(t, x, w)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; an array of one shape.
 Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], Array]
 
 

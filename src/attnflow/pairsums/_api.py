@@ -25,6 +25,7 @@ from ._sharded import sharded_sums
 from ._spectral import spectral_sums
 from ._tiles import tile_logits
 from ._unseen import shielded
+from ._used import note
 
 Reduce = Any  # a name, a reduction, a selection of keys, or a function of the score
 
@@ -108,6 +109,9 @@ def pair_sums(
         engine = functools.partial(spectral_sums, modes_of(with_modes(chosen, beta, x.shape[1])), x, y, score)
     else:
         engine = functools.partial(ENGINES[chosen], score, projected(score, x, y))
+
+    if chosen not in ("native", "direct"):  # these know what they can do, and say so themselves
+        note(chosen)
 
     def sums(reduction: AbstractReduction, selection: Hardmax | None, values: Array) -> tuple[Array, Array]:
         num, log_z = engine(values, log_w, pairs, reduction, selection)

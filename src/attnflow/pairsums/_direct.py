@@ -21,6 +21,7 @@ from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._rules import derived_from
 from ._scores import AbstractScore, Projected
 from ._seen import Seen
+from ._used import note
 
 
 def direct_sums(
@@ -33,6 +34,7 @@ def direct_sums(
     selection: Hardmax | None = None,
 ) -> Sums:
     """`(num, log_z)`; `log_w=None` counts every key with weight one."""
+    note("direct" if fits(score, tile, values, pairs, reduction, selection) else "blocked")
     if not fits(score, tile, values, pairs, reduction, selection):
         return blocked_sums(score, tile, values, log_w, pairs, reduction, selection)
 

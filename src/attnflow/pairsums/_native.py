@@ -19,6 +19,7 @@ from ._pairs import AbstractPairs, Causal
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._rules import derived_from
 from ._scores import AbstractScore, Projected
+from ._used import note
 
 # One call is one core's work. Wider than this, and from so many pairs on, XLA's products do more with all cores.
 WIDTH, PAIRS = 16, 1 << 16
@@ -46,6 +47,8 @@ def native_sums(
         return reduction.finish(*_relative_sums(tile, values, log_w, pairs, rows, of))
 
     fits = _fits(score, tile, values, pairs, reduction, selection) and (rows is not None or _pays(tile, values))
+    small = rows is None and is_small(len(tile.queries), len(tile.keys))
+    note("native" if fits else "dense" if small else "blocked")
     return (derived_from(plain, kernel) if fits else plain)(score, tile, values, log_w, pairs, rows)
 
 

@@ -70,8 +70,8 @@ def power_in_range(square: Float[Array, "*any"]) -> Float[Array, "*any"]:
     """A power of two, one nearly everywhere, by which to multiply a vector so that its `square` does not overflow."""
     kind = jnp.finfo(square.dtype)
     down, up = (2.0**-600, 2.0**600) if kind.bits == 64 else (2.0**-75, 2.0**100)
-    too_short = square < kind.tiny / kind.eps
-    return jnp.where(square < kind.max, jnp.where(too_short, up, 1.0), down).astype(square.dtype)
+    power = jnp.where(square < kind.tiny / kind.eps, up, jnp.ones_like(square))
+    return jnp.where(square < kind.max, power, down)
 
 
 def in_range(x: Float[Array, "*batch d"]) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch 1"]]:

@@ -31,7 +31,8 @@ class Sphere(AbstractSpace):
         return jnp.where(square == 0, y, z * jax.lax.rsqrt(jnp.where(square == 0, 1, square)))
 
     def holds(self, x: Float[Array, "*batch d"]) -> Bool[Array, "*batch"]:
-        return inner(x, x)[..., 0] > 0.5  # false for not-a-number, too
+        square = inner(x, x)[..., 0]
+        return (square > 0.5) & (square < 2)  # false for not-a-number, too
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
         # The angle as 2 atan2(|x-y|, |x+y|): accurate for close and for antipodal points, where arccos is not.

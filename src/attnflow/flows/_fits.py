@@ -1,0 +1,67 @@
+"""Whether a model fits its tokens; and whose mistake it is where it does not.
+
+Shapes that do not fit are told in a sentence. An error in a function or a model of the user's own is theirs: it is
+raised as it is.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ..errors import AttnflowError, InputError
+from ..models import AbstractModel
+from ..pairsums._used import noted_engines
+from ._compiled import once
+
+# What lies between our call and an error, and is not the user's.
+LIBRARIES = frozenset(
+    "attnflow beartype contextlib diffrax equinox functools jax jaxlib jaxtyping lineax numpy".split()
+)
+
+
+@contextlib.contextmanager
+def fitting(shape: tuple[int, ...]) -> Iterator[None]:
+    """What JAX says inside when shapes do not fit, in a sentence; what a user's own code says, unchanged."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, AttnflowError) or _of_the_user(error):
+            raise
+        reason = str(error).splitlines()[0].rstrip(".:")
+        raise InputError(f"the model does not fit tokens of shape {shape}: {reason}.") from error
+
+
+def _of_the_user(error: BaseException) -> bool:
+    """Whether code of neither this library nor those below it took part in the call that failed."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").split(".")[0] not in LIBRARIES:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def engines_of(kernel: str, model: AbstractModel, t0: Any, x: Array, w: Array | None, key: Any) -> str | None:
+    """The engines that sum over pairs in the force of a model when `kernel` is chosen; `None`: there are no sums.
+
+    Refuses a force that is not one vector for each token.
+    """
+
+    def trace() -> tuple[Any, str | None]:
+        with noted_engines() as names:
+            force = eqx.filter_eval_shape(_force, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
+        return force, "sharded" if "sharded" in names else "+".join(sorted(names)) or None
+
+    force, names = once("engines", _force, (kernel, model, x, w, key), trace)
+    if getattr(force, "shape", None) != x.shape:
+        what = f"has shape {force.shape}" if hasattr(force, "shape") else f"is a {type(force).__name__}"
+        raise InputError(f"the force {what} and the tokens have shape {x.shape}; return one vector for each token.")
+    return names
+
+
+def _force(kernel: str, model: AbstractModel, t: Array, x: Array, w: Array | None, key: Any) -> Any:
+    return model.force(t, x, w, key=key, kernel=kernel)
