@@ -31,8 +31,8 @@ def restarted(run: Run, t1: Any, options: dict[str, Any]) -> Run:
     reached = _last_reached(run)
     if reached < len(run.ts) - 1:
         raise InputError(
-            f"the last state of this run is not finite, since it ended early ({run.result.name}); simulate from the last "
-            f"one it reached, run.at(t={float(run.ts[reached]):g})."
+            f"the last state of this run is not finite, since it ended early ({run.result.name}); simulate from the "
+            f"last one it reached, run.at(t={float(run.ts[reached]):g})."
         )
     kept = _options(run, mesh=True)
     if "solver" in options:  # another solver brings its own step or tolerances
@@ -126,7 +126,7 @@ def _last_reached(run: Run) -> int:
     reached = np.flatnonzero(np.isfinite(np.asarray(run.xs)).all(axis=(1, 2)))
     if reached.size == 0:
         raise InputError(
-            "this run reached none of its saved times, and what it keeps is not finite; simulate again, and keep earlier ones."
+            "this run reached none of its saved times and is not finite; simulate again, and keep earlier ones."
         )
     return int(reached[-1])
 

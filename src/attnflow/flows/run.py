@@ -94,9 +94,9 @@ class Run:
     def restart(self, t1: ArrayLike | None = None, **options: Any) -> "Run":
         """Go on from the last state to `t1`, with the options of this run unless `options` say otherwise.
 
-        Those are solver, tolerances or step, `max_steps`, `kernel`, `save`, `mesh`, `key`, `throw` and `progress`. A run
-        of `long_time` that ended by `max_steps` takes no `t1`: it goes on until one cluster is left. Runs that have no
-        last state, or no motion left, are refused.
+        Those are solver, tolerances or step, `max_steps`, `kernel`, `save`, `mesh`, `key`, `throw` and `progress`. A
+        run of `long_time` that ended by `max_steps` takes no `t1`: it goes on until one cluster is left. Runs that have
+        no last state, or no motion left, are refused.
         """
         from ._again import restarted
 
