@@ -203,8 +203,8 @@ def test_runs_go_on_and_are_stored(tmp_path):
     strict = layers(af.hardmax_cloud("emerge"))
     assert af.leaders(strict, at=0).follows.tolist() == [0, 3, 2, 0, 2, 2, 0, 0]
     assert af.hull_nonincreasing(strict).holds and af.clusters(strict, at=-1).count == 3
-    with pytest.raises(InputError, match="no attention matrix"):
-        af.leaders(whole)
+    # Corners follow themselves, the edge tokens the first of the two between which they tie, 6 and 7 their leaders.
+    assert af.leaders(whole, at=-1).follows.tolist() == [0, 1, 2, 3, 2, 0, 0, 2]
     assert "2407.01602" in af.cite(whole)
 
 

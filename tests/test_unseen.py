@@ -204,6 +204,15 @@ def test_padding_of_prompts_and_its_gradient():
         assert (np.asarray(slope[k, many:]) == 0).all()
 
 
+def test_linear_attention_keeps_the_rule():
+    """It sums moments of the keys and never goes through pairs."""
+    x = np.random.default_rng(6).standard_normal((4, 2))
+    w = jnp.asarray([0.5, 0.2, 0.3, 0.0])
+    padded = np.where(np.arange(4)[:, None] < 3, x, np.nan)
+    found = af.Linear(beta=2.0)(jnp.asarray(x), jnp.asarray(padded), w)
+    np.testing.assert_allclose(found, 2.0 * x @ x[:3].T @ (np.asarray(w)[:3, None] * x[:3]), rtol=1e-12)
+
+
 def test_an_unseen_score_may_overflow():
     x = jnp.asarray([[1.0, 0.0], [0.5, 0.5], [1e200, 0.0]])
     for kernel in ("dense", "native"):

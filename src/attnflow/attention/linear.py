@@ -55,8 +55,10 @@ class Linear(AbstractAttention):
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n p"]:
+        if w is not None:  # what has no weight does not matter, even if it is NaN, as in every sum over pairs
+            y = jnp.where(w[:, None] == 0, 0, y)
         values = apply_value(self.V, y)
-        if isinstance(pairs, Full) and pairs.skip is None and not pairs.normalized:
+        if pairs.complete and not pairs.normalized:
             queries, keys, *_ = self.score.project(x, y)
             weighted = values / y.shape[0] if w is None else w.astype(y.dtype)[:, None] * values
             return matmul(queries, matmul(keys.T, weighted))
