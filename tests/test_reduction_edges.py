@@ -287,7 +287,7 @@ def test_a_prompt_longer_than_the_model(normalize):
 
 def test_equal_time_estimates(key):
     """Two estimators with one mean; at N = 24 corrections of order 1/N to the limit remain."""
-    given = {"n": 24, "t": 0.5, "beta": 1.0, "slope": 1.0, "modes": 2, "replicas": 20_000, "equal_time": True}
+    given = {"n": 24, "t": 0.5, "beta": 1.0, "slope": 1.0, "modes": 2, "replicas": 8000, "equal_time": True}
     response = c.estimate_correlations(key, **given)
     direct = c.estimate_correlations(jax.random.key(1), method="direct", **given)
     assert response.equal_time and not c.Correlations(response.batches, response.together).equal_time
@@ -298,7 +298,7 @@ def test_equal_time_estimates(key):
     theory = c.equal_time_matrix(0.5, c.rates(1.0, 2), w)[:, :-1].mean(axis=1)
     np.testing.assert_allclose(a, theory, rtol=0.15)
     two_times = c.two_time_matrix(0.5, c.rates(1.0, 2), w)[:, :-1].mean(axis=1)
-    assert np.all(np.abs(a - two_times) > 8 * e)  # it is the other correlation
+    assert np.all(np.abs(a - two_times) > 5 * e)  # it is the other correlation
     with pytest.raises(InputError, match="sources at time 0"):
         response.profile()
 
