@@ -1,0 +1,29 @@
+"""Attention maps: they are made, and they act."""
+
+import attnflow as af
+
+from .samples import MATRIX, SYMMETRIC
+from .table import (
+    Abstract,
+    Call,
+    arguments,
+)
+
+OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
+ROWS = [
+    Abstract("AbstractAttention"),
+    Call("Softmax", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),
+    Call("Softmax", case="Q, K", arguments=arguments(beta=2.0, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
+    Call("Unnormalized", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),
+    Call("Hardmax", arguments=arguments(B=SYMMETRIC, V=MATRIX, tol=0.1), without=OBJECT),
+    Call("L2", arguments=arguments(g=2.0, V=MATRIX, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
+    Call("Sinkhorn", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX, tol=1e-9, max_iterations=50), without=OBJECT),
+    Call("Sinkhorn", case="half steps", arguments=arguments(beta=2.0, half_steps=3), without=OBJECT),
+    Call("Sigmoid", arguments=arguments(beta=2.0, bias=0.5, B=SYMMETRIC, V=MATRIX), without=OBJECT),
+    Call("Linear", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),
+    Call(
+        "MultiHead",
+        arguments=lambda: {"heads": [af.Softmax(1.0), af.Linear(0.5)], "W": [MATRIX, SYMMETRIC]},
+        without=OBJECT,
+    ),
+]

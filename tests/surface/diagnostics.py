@@ -1,0 +1,158 @@
+"""What a person looks at: energies, clusters, leaders, polytopes, modes, ranks."""
+
+import numpy as np
+
+import attnflow as af
+
+from .samples import CIRCLE, LEADING, MATRIX, POINTS, SPHERE, SYMMETRIC, WEIGHTS, hardmax_run, long_run, run
+from .table import Call, ResultOf, arguments, entries_permuted, first_entries, same
+
+VALUES = {"jit": "it looks at values: its answer is a verdict or a count"}
+ON_HOST = {"jit": "NumPy and SciPy compute it: values cannot be traced"}
+OF_RUN = {"jit": "it reads a run; its numbers are traced in the rows of arrays"}
+SPHERICAL = {"translation": "the sphere is not translated", "scale": "the sphere is not scaled"}
+BATCH = {"junk:tokens:shape": "one token more or less is another cloud"}
+STOCHASTIC = np.array([[0.9, 0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]])
+FALLING = np.array([0.5, 0.1, 0.01, 0.02, 0.4])
+
+
+def of_cloud(**more):
+    return lambda: {"tokens": SPHERE, "weights": WEIGHTS, **more}
+
+
+def of_run(**more):
+    return lambda: {"run": run(weighted=True), **more}
+
+
+CLOUD = dict(points=("tokens",), weights="weights", permutation=same, rotation=same, splitting=same)
+
+ROWS = [
+    Call("energy", arguments=of_run(scale="E"), without=OF_RUN),
+    Call("dissipation", arguments=of_run(scale="E"), without=OF_RUN),
+    Call("is_gradient_flow", arguments=lambda: {"model": af.SelfAttention(beta=1.0), "d": 3}, without=VALUES),
+    Call("attention_matrix", arguments=of_run(at=-1), without=OF_RUN),
+    Call("attention_matrix", case="log", arguments=of_run(at=-1, log=True), without=OF_RUN),
+    Call(
+        "log_partition",
+        arguments=lambda: {"tokens": SPHERE, "weights": WEIGHTS, "attention": af.Softmax(2.0)},
+        traced=("tokens",),
+        points=("tokens",),
+        weights="weights",
+        permutation=entries_permuted,
+        rotation=same,
+        splitting=first_entries,
+        without={
+            "translation": "inner products see the origin",
+            "scale": "the exponential is not homogeneous",
+            "junk:tokens:shape": "leading axes are a batch",
+        },
+    ),
+    Call("leaders", arguments=of_run(at=-1), without=OF_RUN),
+    Call(
+        "leaders",
+        case="matrix",
+        arguments=arguments(run=STOCHASTIC),
+        traced=("run",),
+        differentiable=False,
+        without={"grad": "it counts followers"},
+    ),
+    ResultOf("diagnostics.Leaders", row="leaders"),
+    Call(
+        "clusters",
+        arguments=lambda: {"tokens": SPHERE, "weights": WEIGHTS, "space": af.Sphere(), "eps": 0.5},
+        points=("tokens",),
+        weights="weights",
+        permutation=same,
+        rotation=same,
+        translation=same,
+        scale=None,
+        splitting=None,
+        read=lambda found: found.masses,
+        without={**VALUES, "scale": "eps is a distance and does not scale", "splitting": "labels belong to tokens"},
+    ),
+    Call(
+        "clusters",
+        case="run",
+        arguments=lambda: {"tokens": run(weighted=True), "eps": 0.5},
+        run="tokens",
+        read=lambda found: (found.count, found.masses),
+        without=VALUES,
+    ),
+    ResultOf("diagnostics.Clusters", row="clusters"),
+    Call(
+        "diagnostics.components",
+        arguments=arguments(x=SPHERE, eps=0.5),
+        traced=("x",),
+        differentiable=False,
+        without={"grad": "labels are whole numbers", "float32": "labels are whole numbers"},
+    ),
+    Call("order_parameter", arguments=of_cloud(), traced=("tokens", "weights"), **CLOUD, without=SPHERICAL),
+    Call("order_parameter", case="run", arguments=lambda: {"tokens": run(weighted=True)}, run="tokens", without=OF_RUN),
+    Call(
+        "pair_fraction",
+        arguments=of_cloud(delta=0.3),
+        **CLOUD,
+        without={**SPHERICAL, "jit": "a share of pairs is a step function"},
+    ),
+    Call(
+        "pair_fraction",
+        case="run",
+        arguments=lambda: {"tokens": run(weighted=True), "delta": 0.3},
+        run="tokens",
+        without=OF_RUN,
+    ),
+    Call(
+        "inner_products",
+        arguments=of_cloud(bins=4),
+        **CLOUD,
+        without={**SPHERICAL, "jit": "a histogram is a step function"},
+    ),
+    ResultOf("diagnostics.InnerProducts", row="inner_products"),
+    Call("renyi_centers", arguments=arguments(tokens=SPHERE, delta=0.3), without=VALUES),
+    ResultOf("diagnostics.RenyiCenters", row="renyi_centers"),
+    Call("boolean_structure", arguments=arguments(P=STOCHASTIC, tol=1e-6), without=VALUES),
+    ResultOf("diagnostics.BooleanStructure", row="boolean_structure"),
+    Call("classify", arguments=arguments(V=LEADING, B=SYMMETRIC, tol=1e-8), without=VALUES),
+    ResultOf("diagnostics.Classification", row="classify"),
+    Call("detect_paranormal", arguments=arguments(V=LEADING, tol=1e-8), without=VALUES),
+    ResultOf("diagnostics.Paranormal", row="detect_paranormal"),
+    Call("good_triple", arguments=arguments(V=LEADING, B=SYMMETRIC, tol=1e-8), without=VALUES),
+    ResultOf("diagnostics.GoodTriple", row="good_triple"),
+    Call(
+        "detect_hyperplanes",
+        arguments=arguments(z=POINTS, V=LEADING, B=SYMMETRIC, eps=0.1, speed=np.zeros(5)),
+        without=VALUES,
+    ),
+    ResultOf("diagnostics.Hyperplanes", row="detect_hyperplanes"),
+    Call("detect_polytope", arguments=arguments(z=POINTS, B=SYMMETRIC, eps=0.1, speed=np.zeros(5)), without=VALUES),
+    ResultOf("diagnostics.Polytope", row="detect_polytope"),
+    Call("hull_nonincreasing", arguments=arguments(zs=np.stack([POINTS, 0.9 * POINTS])), without=VALUES),
+    ResultOf("diagnostics.MonotoneHull", row="hull_nonincreasing"),
+    Call("hardmax_limit", arguments=lambda: {"run": hardmax_run()}, without=VALUES),
+    ResultOf("diagnostics.HardmaxLimit", row="hardmax_limit"),
+    Call(
+        "modes",
+        arguments=lambda: {"tokens": CIRCLE, "weights": WEIGHTS, "beta": 4.0, "space": af.Sphere()},
+        without=VALUES,
+    ),
+    ResultOf("diagnostics.Modes", row="modes"),
+    Call(
+        "count_modes",
+        arguments=lambda: {"tokens": CIRCLE, "weights": WEIGHTS, "beta": 4.0, "space": af.Sphere()},
+        without=VALUES,
+    ),
+    Call(
+        "phase_report",
+        arguments=arguments(ts=np.arange(5.0), W2=FALLING, overlap=np.array([0.0, 0.5, 0.9, 0.95, 0.99])),
+        without=VALUES,
+    ),
+    ResultOf("diagnostics.PhaseReport", row="phase_report"),
+    Call("effective_rank", arguments=arguments(matrix=MATRIX), traced=("matrix",)),
+    Call("numerical_rank", arguments=arguments(matrix=MATRIX, tol=1e-6), without=VALUES),
+    Call("effective_sample_size", arguments=arguments(P=STOCHASTIC), traced=("P",)),
+    Call("separation_report", arguments=arguments(x=SPHERE, centres=SPHERE, eps=0.01, beta=50.0), without=VALUES),
+    ResultOf("diagnostics.Separation", row="separation_report"),
+    Call("staircase", arguments=lambda: {"run": long_run(), "clock": "log"}, without=VALUES),
+    ResultOf("diagnostics.Staircase", row="staircase"),
+    ResultOf("diagnostics.Plateau", row="staircase", part=lambda found: found.plateaus[0]),
+]

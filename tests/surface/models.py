@@ -1,0 +1,102 @@
+"""Models: they are made, and their fields act."""
+
+import jax
+import numpy as np
+
+import attnflow as af
+
+from .samples import MATRIX, SPHERE, SYMMETRIC, WEIGHTS
+from .table import Abstract, Call, arguments, first_rows, rows_permuted, turned
+
+OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
+TEXT = {"float32": "it has no numbers"}
+
+
+ROWS = [
+    Abstract("AbstractModel"),
+    Abstract("models.AbstractRandomModel"),
+    Abstract("models.AbstractSchedule"),
+    Call(  # other maps: test_properties.py
+        "field",
+        arguments=lambda: {"model": af.SelfAttention(beta=2.0), "t": 0.0, "x": SPHERE, "w": WEIGHTS},
+        traced=("x", "w"),
+        points=("x",),
+        weights="w",
+        permutation=rows_permuted,
+        rotation=turned,
+        splitting=first_rows,
+        without={
+            "translation": "the sphere is not translated",
+            "scale": "the sphere is not scaled",
+            "nonfinite:t": "the parameters do not depend on time",
+        },
+    ),
+    Call("SelfAttention", arguments=arguments(beta=2.0), without=OBJECT),
+    Call(
+        "SelfAttention",
+        case="map",
+        arguments=lambda: {"attention": af.Softmax(2.0), "space": af.Euclidean(), "pairs": af.Causal()},
+        without=OBJECT,
+    ),
+    Call(
+        "NormalizedAttention",
+        arguments=lambda: {"attention": af.Softmax(2.0), "scheme": "post", "alpha": 1.0},
+        without=OBJECT,
+    ),
+    Call("Flow", arguments=lambda: {"fn": lambda t, x, w: -x, "space": af.Euclidean()}, without={**OBJECT, **TEXT}),
+    Call("causal_model", arguments=arguments(n=4, beta=1.0, slope=1.0, normalize="positional"), without=OBJECT),
+    Call("HardmaxLayers", arguments=arguments(alpha=0.5, B=SYMMETRIC, tie_tol=0.0, merge_tol=0.1), without=OBJECT),
+    Call("hardmax_matrix", arguments=arguments(name="shear"), without={"jit": "it takes a name"}),
+    Call(
+        "hardmax_cloud",
+        arguments=lambda: {"name": "square", "inside": 3, "key": jax.random.key(0)},
+        without={"jit": "it takes a name", "float32": "other bits draw other numbers"},
+    ),
+    Call(
+        "RandomLayers",
+        arguments=arguments(
+            beta=1.0, heads=2, eta=0.1, sigma_V=0.5, mean=0.1, combine="mean", rank=2, scaling="mixed", draw="matrices"
+        ),
+        without=OBJECT,
+    ),
+    Call(
+        "HomogenizedSDE",
+        arguments=arguments(beta=1.0, step=0.01, sigma_V=0.5, mean=0.1, rank=2, samples=4),
+        without=OBJECT,
+    ),
+    Call("models.AveragedAttention", arguments=arguments(beta=1.0, mean=1.0, samples=8), without=OBJECT),
+    Call(
+        "Perceptron",
+        arguments=arguments(a=MATRIX, b=np.array([0.1, 0.2, 0.3]), omega=2.0, activation="tanh"),
+        without={
+            **OBJECT,
+            "junk:omega:array": "one number for each neuron",
+            "junk:b:0-d": "one number for all neurons",
+        },
+    ),
+    Call("PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.Perceptron(MATRIX)}, without=OBJECT),
+    Call(
+        "Piecewise", arguments=arguments(jumps=np.array([1.0, 2.0]), values=np.array([0.5, 1.0, 2.0])), without=OBJECT
+    ),
+    Call("models.at_time", arguments=lambda: {"tree": af.Piecewise([1.0], [0.5, 1.0]), "t": 2.0}, without=OBJECT),
+    Call(
+        "models.jump_times",
+        arguments=lambda: {"tree": af.Piecewise([1.0], [0.5, 1.0])},
+        without={**OBJECT, "junk": "any object has jump times, or none"},
+    ),
+    Call(
+        "models.MovingFrame",
+        arguments=lambda: {"model": af.SelfAttention(af.Softmax(1.0), af.Euclidean()), "rate": 1.0, "start": 0.0},
+        without=OBJECT,
+    ),
+    Call(
+        "models.Rescaled",
+        arguments=lambda: {"model": af.SelfAttention(af.Softmax(1.0), af.Euclidean())},
+        without=OBJECT,
+    ),
+    Call(
+        "models.GaussianModel",
+        arguments=lambda: {"attention": af.Softmax(1.0), "W": MATRIX, "b": np.array([0.1, 0.2, 0.3])},
+        without=OBJECT,
+    ),
+]

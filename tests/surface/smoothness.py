@@ -1,0 +1,46 @@
+"""How smooth attention is."""
+
+import attnflow as af
+
+from .samples import MATRIX, POINTS, SYMMETRIC, WEIGHTS
+from .table import Call, ResultOf, arguments
+
+ON_HOST = {"jit": "NumPy and SciPy compute it: values cannot be traced"}
+
+
+def of_map(**more):
+    return lambda: {"attention": af.Softmax(1.0, SYMMETRIC), "x": POINTS, "w": WEIGHTS, **more}
+
+
+ROWS = [
+    Call("smoothness.jvp", arguments=of_map(h=POINTS[::-1].copy()), traced=("x", "h")),
+    Call("smoothness.vjp", arguments=of_map(g=POINTS[::-1].copy()), traced=("x", "g")),
+    Call("smoothness.jacobian", arguments=of_map(), traced=("x",)),
+    Call(
+        "smoothness.local_lipschitz",
+        arguments=of_map(tol=1e-6, max_iterations=100),
+        without={"jit": "it looks at values: power iteration ends when it has converged"},
+    ),
+    ResultOf("smoothness.LocalLipschitz", row="smoothness.local_lipschitz"),
+    Call("smoothness.bounds", arguments=arguments(radius=1.0, V=MATRIX, B=SYMMETRIC, beta=1.0, n=4), without=ON_HOST),
+    ResultOf("smoothness.Bounds", row="smoothness.bounds"),
+    ResultOf("smoothness.Bound", row="smoothness.bounds", part=lambda found: found.entries[0]),
+    Call("smoothness.adversarial_tokens", arguments=arguments(B=SYMMETRIC, beta=1.0, n=4, radius=1.0), without=ON_HOST),
+    Call(
+        "smoothness.lower_bound", arguments=arguments(V=MATRIX, B=SYMMETRIC, beta=1.0, n=4, radius=1.0), without=ON_HOST
+    ),
+    Call("smoothness.cesaro_norm", arguments=arguments(n=4), without={"jit": "its argument is a whole number"}),
+    Call("smoothness.large_radius_limit", arguments=arguments(x=POINTS, V=MATRIX, B=SYMMETRIC), without=ON_HOST),
+    Call(
+        "smoothness.stability_factor",
+        arguments=arguments(t=0.1, radius=1.0, V=MATRIX, B=SYMMETRIC, beta=1.0),
+        elementwise=("t",),
+        without=ON_HOST,
+    ),
+    Call(
+        "smoothness.support_radius",
+        arguments=arguments(t=0.1, radius=1.0, V=MATRIX),
+        elementwise=("t",),
+        without=ON_HOST,
+    ),
+]
