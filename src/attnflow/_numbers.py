@@ -48,6 +48,21 @@ def number(name: str, value: Any, least: float | int | None = None) -> float:
     return float(found)
 
 
+def real_array(name: str, value: Any, ndim: int) -> Array:
+    """Real numbers with `ndim` axes, for JAX, traced or not; their values are not looked at."""
+    try:
+        array = jnp.asarray(value)
+        if not (jnp.issubdtype(array.dtype, jnp.floating) or jnp.issubdtype(array.dtype, jnp.integer)):
+            raise TypeError  # True, complex numbers, keys
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} = {shown(value)} is not a number or an array of real numbers.") from None
+    if array.ndim != ndim:
+        raise InputError(f"{name} has shape {array.shape}; give {('a number', 'a vector', 'a matrix')[ndim]}.")
+    if 0 in array.shape:
+        raise InputError(f"{name} has shape {array.shape} and no entries; leave it out, or give some.")
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(jnp.result_type(float))
+
+
 def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
     """Real numbers of any shape for JAX; what is known of them is checked, what is traced is taken as it is.
 

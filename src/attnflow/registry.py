@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .errors import AttnflowWarning, InputError
+from .errors import AttnflowWarning, InputError, shown
 
 Kind = Literal["attention", "model", "law", "experiment"]
 
@@ -42,6 +42,13 @@ class Param:
     scale: Literal["linear", "log"] = "linear"
     symbol: str = ""
     help: str = ""
+
+    def __post_init__(self):
+        if not isinstance(self.default, int | float) or not math.isfinite(self.default):
+            raise InputError(f"default = {shown(self.default)} should be a finite number, True or False.")
+        pair = isinstance(self.bounds, tuple) and len(self.bounds) == 2
+        if self.bounds is not None and not (pair and self.bounds[0] <= self.default <= self.bounds[1]):
+            raise InputError(f"bounds = {shown(self.bounds)} should be two numbers around {self.default!r}, or None.")
 
     @property
     def type(self) -> type:
@@ -99,6 +106,11 @@ class Entry:
     papers: tuple[str, ...] = ()
     page: bool = True
 
+    def __post_init__(self):
+        if self.kind not in ROOMS or not callable(self.factory):
+            known = ", ".join(ROOMS)
+            raise InputError(f"an entry is one of {known} with a function that makes it; got {shown(self.kind)}.")
+
     def build(self, **values: Any) -> Any:
         """Make the object from checked parameter values; what is not given takes its default."""
         unknown = sorted(set(values) - set(self.params))
@@ -111,6 +123,8 @@ class Entry:
 
 def entries(kind: Kind) -> dict[str, Any]:
     """All entries of a kind, built-in and third-party, by name (experiments: by id), in alphabetical order."""
+    if kind not in ROOMS:
+        raise InputError(f"kind {kind!r} is unknown; there are: {', '.join(ROOMS)}.")
     room = ROOMS[kind]
     found: dict[str, Any] = {}
     for module in _walk(room):

@@ -30,11 +30,13 @@ ROWS = [
     Call(
         "causal.equal_time_matrix",
         arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.weight_matrix(af.Causal(strict=True), 4))},
+        elementwise=("t", "a"),
         without=ON_HOST,
     ),
     Call(
         "causal.two_time_matrix",
         arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.weight_matrix(af.Causal(strict=True), 4))},
+        elementwise=("t", "a"),
         without=ON_HOST,
     ),
     Call("causal.bin_means", arguments=arguments(values=np.arange(6.0), edges=np.array([0, 2, 6])), without=ON_HOST),
@@ -64,7 +66,12 @@ ROWS = [
     Call("causal.zonal", arguments=arguments(u=0.3, modes=3, d=3), elementwise=("u",), without=ON_HOST),
     Constant("causal.DOUBLE_WELL", reason="the heads of an example"),
     Call("causal.Head", arguments=arguments(weight=0.5, beta=1.0, slope=1.0), without={"jit": "it makes a record"}),
-    Call("causal.critical_time", arguments=arguments(**PROMPT), without=ON_HOST),
+    Call(
+        "causal.critical_time",
+        arguments=arguments(classes=8, **PROMPT),
+        elementwise=("beta", "slope", "classes"),
+        without=ON_HOST,
+    ),
     Call(
         "causal.multi_head_profile",
         arguments=lambda: {"s": SOURCES, "t": 1.0, "heads": af.causal.DOUBLE_WELL},
@@ -74,14 +81,15 @@ ROWS = [
     Call(
         "causal.retrieval_profile",
         arguments=arguments(s=SOURCES, t=1.0, classes=8, modes=6, **PROMPT),
-        elementwise=("s", "t"),
+        elementwise=("s", "t", "beta", "slope", "classes"),
         without=ON_HOST,
     ),
-    Call("causal.window", arguments=arguments(classes=8, modes=6), without={"jit": "its arguments are whole numbers"}),
+    Call("causal.window", arguments=arguments(classes=8, modes=6), elementwise=("classes",), without=ON_HOST),
     Call("causal.profile_minimum", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),
     Call(
         "causal.profile_shape",
-        arguments=arguments(t=1.0, **PROMPT),
+        arguments=arguments(t=1.0, classes=8, **PROMPT),
+        elementwise=("t", "beta", "slope", "classes"),
         without={**ON_HOST, "float32": "a word, no numbers"},
     ),
     Call("causal.turning_points", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),

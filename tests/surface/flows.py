@@ -68,7 +68,15 @@ ROWS = [
         without={"float32": "it needs float64, and says so", "vmap": "it looks at values between two mergings"},
     ),
     Call("rescaled", arguments=lambda: {"run": euclidean_run()}, without={"jit": "it reads a run"}),
-    Call("load", arguments=lambda: {"path": saved()}, without={"jit": "it reads a file"}),
+    Call(
+        "load",
+        arguments=lambda: {"path": saved()},
+        without={
+            "jit": "it reads a file",
+            "float32": "a file has the numbers of its run",
+            "junk:path": "a text is a path",
+        },
+    ),
     Call(
         "ensemble",
         arguments=lambda: {
@@ -81,7 +89,11 @@ ROWS = [
             "dt": 0.1,
             "solver": "rk4",
         },
-        without={"jit": "it draws in chunks and keeps their statistics", "float32": "other bits draw other numbers"},
+        without={
+            "jit": "it draws in chunks and keeps their statistics",
+            "float32": "other bits draw other numbers",
+            "junk:ts:0-d": "one time is enough",
+        },
     ),
     ResultOf("flows.EnsembleResult", row="ensemble"),
     ResultOf("flows.Estimate", row="ensemble", part=lambda result: result.values),

@@ -6,7 +6,7 @@ import numpy as np
 import attnflow as af
 
 from .samples import MATRIX, SPHERE, SYMMETRIC, WEIGHTS
-from .table import Abstract, Call, arguments, first_rows, rows_permuted, turned
+from .table import Abstract, BetweenRooms, Call, arguments, first_rows, rows_permuted, turned
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
 TEXT = {"float32": "it has no numbers"}
@@ -76,27 +76,13 @@ ROWS = [
     ),
     Call("PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.Perceptron(MATRIX)}, without=OBJECT),
     Call(
-        "Piecewise", arguments=arguments(jumps=np.array([1.0, 2.0]), values=np.array([0.5, 1.0, 2.0])), without=OBJECT
+        "Piecewise",
+        arguments=arguments(jumps=np.array([1.0, 2.0]), values=np.array([0.5, 1.0, 2.0])),
+        without={**OBJECT, "junk:values:shape": "a value may be an array"},
     ),
-    Call("models.at_time", arguments=lambda: {"tree": af.Piecewise([1.0], [0.5, 1.0]), "t": 2.0}, without=OBJECT),
-    Call(
-        "models.jump_times",
-        arguments=lambda: {"tree": af.Piecewise([1.0], [0.5, 1.0])},
-        without={**OBJECT, "junk": "any object has jump times, or none"},
-    ),
-    Call(
-        "models.MovingFrame",
-        arguments=lambda: {"model": af.SelfAttention(af.Softmax(1.0), af.Euclidean()), "rate": 1.0, "start": 0.0},
-        without=OBJECT,
-    ),
-    Call(
-        "models.Rescaled",
-        arguments=lambda: {"model": af.SelfAttention(af.Softmax(1.0), af.Euclidean())},
-        without=OBJECT,
-    ),
-    Call(
-        "models.GaussianModel",
-        arguments=lambda: {"attention": af.Softmax(1.0), "W": MATRIX, "b": np.array([0.1, 0.2, 0.3])},
-        without=OBJECT,
-    ),
+    BetweenRooms("models.at_time", reason="how solvers read the schedules in a model"),
+    BetweenRooms("models.jump_times", reason="where solvers stop for the schedules of a model"),
+    BetweenRooms("models.MovingFrame", reason="what simulate makes of a model whose tokens grow"),
+    BetweenRooms("models.Rescaled", reason="the model of the runs that `rescaled` returns"),
+    BetweenRooms("models.GaussianModel", reason="the model of the runs that `gaussian.flow` returns"),
 ]

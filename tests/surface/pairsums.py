@@ -10,7 +10,10 @@ from .table import Abstract, BetweenRooms, Call, arguments, same
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `pair_sums`"}
 LOG_W = np.log(WEIGHTS)
-MINUS_INFINITY = {"nonfinite:log_w:-inf": "a log weight of minus infinity removes a key"}
+MINUS_INFINITY = {
+    "nonfinite:log_w:-inf": "a log weight of minus infinity removes a key",
+    "junk:values:0-d": "one number stands for a column of it",
+}
 
 
 def sums(**more):
@@ -85,7 +88,7 @@ ROWS = [
     Call("Full", arguments=lambda: {"skip": np.arange(5)}, without=OBJECT),
     Call("Causal", arguments=arguments(slope=0.5), without=OBJECT),
     Call("Positional", arguments=arguments(weights=np.array([1.0, 0.5, 0.25])), without=OBJECT),
-    Call("pairsums.Transposed", arguments=lambda: {"pairs": af.Causal(slope=0.5)}, without=OBJECT),
+    BetweenRooms("pairsums.Transposed", reason="what `pairs.T` is"),
     Call("pairsums.Hardmax", arguments=arguments(tol=0.1), without=OBJECT),
     Call(
         "pairsums.Pointwise",
@@ -94,9 +97,5 @@ ROWS = [
     ),
     BetweenRooms("pairsums.Projected", reason="what a score makes of queries and keys, for the engines"),
     BetweenRooms("pairsums.check_width", reason="how scores and maps refuse a matrix that does not fit the tokens"),
-    Call(
-        "pairsums.resolve_kernel",
-        arguments=arguments(kernel="auto", n=4, m=4),
-        without={"jit": "it looks at shapes", "float32": "it has no numbers"},
-    ),
+    BetweenRooms("pairsums.resolve_kernel", reason="which engine serves so many queries and keys"),
 ]

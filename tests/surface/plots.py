@@ -14,7 +14,6 @@ from .table import Call, Constant
 PICTURE = {
     "jit": "it draws a picture",
     "float32": "a picture has no numbers to compare",
-    "nonfinite": "what a run holds is checked where it is computed",
     "repeats": "a picture has no numbers to compare",
 }
 

@@ -39,6 +39,8 @@ def _leaves(thing: Any, seen: set[int]) -> Iterator[Any]:
     elif isinstance(thing, Mapping):  # a dictionary, or an xarray.Dataset
         for value in thing.values():
             yield from _leaves(value, seen)
+    elif hasattr(thing, "_asdict"):
+        yield from _leaves({name: value for name, value in thing._asdict().items() if name != "stats"}, seen)
     elif isinstance(thing, list | tuple | set | frozenset):
         for value in thing:
             yield from _leaves(value, seen)

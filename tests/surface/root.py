@@ -14,7 +14,11 @@ ROWS = [
     Call("cite", case="run", arguments=lambda: {"thing": run()}, without=CITED),
     Call("citations.software", without=CITED),
     Constant("citations.PAPERS", reason="the papers by key"),
-    Call("Param", arguments=arguments(default=1.0, bounds=(0.0, 2.0)), without=NO_ARRAY),
+    Call(
+        "Param",
+        arguments=arguments(default=1.0, bounds=(0.0, 2.0)),
+        without={**NO_ARRAY, "junk:default:bool": "a parameter may be a switch"},
+    ),
     Call(
         "Entry",
         arguments=lambda: {"kind": "attention", "name": "mine", "factory": af.Softmax, "summary": "a map"},

@@ -20,7 +20,12 @@ ROWS = [
     Call("sphere.weyl", arguments=arguments(n=3, d=2), without=NO_ARRAY),
     Call("sphere.orthonormal", arguments=arguments(n=2, d=3), without=NO_ARRAY),
     Call("euclidean.gaussian", arguments=lambda: {"n": 3, "d": 2, "key": jax.random.key(0)}, without=DRAWN),
-    Call("sphere.on_circle", arguments=arguments(angles=np.array([0.1, 2.0])), elementwise=("angles",), traced=("angles",)),
+    Call(
+        "sphere.on_circle",
+        arguments=arguments(angles=np.array([0.1, 2.0])),
+        elementwise=("angles",),
+        traced=("angles",),
+    ),
     Call("sphere.circle_nodes", arguments=arguments(n=8), without=NO_ARRAY),
     Constant("sphere.UNIFORM", reason="an entry of the registry"),
     Constant("sphere.WEYL", reason="an entry of the registry"),
@@ -50,6 +55,7 @@ ROWS = [
         differentiable=False,
         without={"grad": "weights that do not sum to one are normalised"},
     ),
+    BetweenRooms("spaces.checked_key", reason="how laws and clouds refuse what is no random key"),
     BetweenRooms("spaces.power_in_range", reason="how vectors are normalised whose squares overflow"),
     BetweenRooms("spaces.warn_if_narrowed", reason="one warning about float64 numbers in a float32 program"),
     Call(

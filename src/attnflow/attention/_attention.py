@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._numbers import real_array
 from ..errors import InputError
 from ..pairsums import AbstractPairs, AbstractScore, Full, check_width
 from ..pairsums._algebra import matmul
@@ -67,24 +68,12 @@ def parameter(name: str, value: Any, ndim: int) -> Any:
     """A numeric field of a map: an array of the right rank, or a module called with the time, which is kept."""
     if value is None or isinstance(value, eqx.Module):
         return value
-    try:
-        array = jnp.asarray(value)
-        if not (jnp.issubdtype(array.dtype, jnp.floating) or jnp.issubdtype(array.dtype, jnp.integer)):
-            raise TypeError  # True, complex numbers, keys
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} = {value!r} is not a number or an array of real numbers.") from None
-    value = array
-    if not jnp.issubdtype(value.dtype, jnp.floating):
-        value = value.astype(jnp.result_type(float))
-    if value.ndim != ndim:
-        raise InputError(f"{name} has shape {value.shape}; give {('a number', 'a vector', 'a matrix')[ndim]}.")
-    if 0 in value.shape:
-        raise InputError(f"{name} has shape {value.shape} and no entries; leave it out for the identity.")
+    value = real_array(name, value, ndim)
     if is_concrete(value) and not np.isfinite(np.asarray(value)).all():
         where = tuple(map(int, np.argwhere(~np.isfinite(np.asarray(value)))[0]))
         entry = f"{name} = " if ndim == 0 else f"{name} has at {list(where)} the entry "
         raise InputError(f"{entry}{np.asarray(value)[where]:g}, which is not finite.")
-    return jnp.asarray(value, value.dtype)
+    return jnp.asarray(value, value.dtype)  # no weak type: a new value never compiles again
 
 
 def inverse_temperature(beta: Any) -> Any:

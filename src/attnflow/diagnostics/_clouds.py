@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..errors import InputError
+from .._numbers import number
+from ..errors import InputError, shown
 from ..flows import Run
 from ..models.frames import writable
 from ..spaces import Numbers, check_weights, is_concrete, warn_if_narrowed
@@ -41,7 +42,8 @@ class Clouds(NamedTuple):
 
     def log_largest(self) -> float:
         """The largest growth at which products of tokens can be written."""
-        return float(writable(np.inf, self.xs.dtype))
+        with jax.ensure_compile_time_eval():  # a number, inside `jit` too
+            return float(writable(np.inf, self.xs.dtype))
 
     def grown(self) -> Float[Array, "*batch n d"]:
         """The tokens with the growth that a long run in R^d stores apart, as far as products of them can be written."""
@@ -72,6 +74,17 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
         at = saved_time(at, tokens.xs.shape[0])
         return Clouds(tokens.xs[at], tokens.weights, tokens.ts[at], tokens, None if growth is None else growth[at])
     warn_if_narrowed("tokens", tokens)
+    xs = real_tokens(tokens)
+    if at is not None:
+        if xs.ndim == 2:
+            raise InputError(f"at = {shown(at)} chooses a time, and one cloud {xs.shape} has none; leave it out.")
+        xs = xs[saved_time(at, xs.shape[0])]
+    w = check_weights(weights, xs.shape[-2])
+    return Clouds(xs, None if w is None else w.astype(xs.dtype))
+
+
+def real_tokens(tokens: Numbers) -> Float[Array, "*batch n d"]:
+    """Clouds `(..., n, d)` of real numbers, finite or not; anything else is refused in a sentence."""
     try:
         xs = jnp.asarray(tokens)
     except (TypeError, ValueError):
@@ -82,12 +95,7 @@ def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None
         xs = xs.astype(jnp.result_type(float))
     if xs.ndim < 2 or 0 in xs.shape:
         raise InputError(f"tokens have shape {xs.shape}; give (..., n, d), tokens as rows.")
-    if at is not None:
-        if xs.ndim == 2:
-            raise InputError(f"at = {at} chooses a time, and one cloud {xs.shape} has none; leave it out.")
-        xs = xs[saved_time(at, xs.shape[0])]
-    w = check_weights(weights, xs.shape[-2])
-    return Clouds(xs, None if w is None else w.astype(xs.dtype))
+    return xs
 
 
 def reached(found: Clouds) -> Clouds:
@@ -107,10 +115,18 @@ def saved_time(at: Any, count: int) -> int:
             raise TypeError
         index = operator.index(at)
     except TypeError:
-        raise InputError(f"at = {at!r} is not an index of a saved time; give a whole number.") from None
+        raise InputError(f"at = {shown(at)} is not an index of a saved time; give a whole number.") from None
     if not -count <= index < count:
         raise InputError(f"at = {at} is none of the {count} saved times; give an index from {-count} to {count - 1}.")
     return index % count
+
+
+def linking_distance(eps: Any) -> float:
+    """A distance within which tokens are linked, at least 0; anything else is refused in a sentence."""
+    given = number("eps", eps)
+    if given < 0:
+        raise InputError(f"eps = {given} is no distance; take a number, at least 0.")
+    return given
 
 
 def masses(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:

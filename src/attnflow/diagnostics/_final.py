@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ._linkage import tree_components
 
 LINK = 1e-3  # tokens closer than this part of the largest one have met
@@ -46,7 +46,7 @@ def linking_distance(eps: Any) -> float:
     """A distance greater than zero, refused in a sentence otherwise."""
     given = real_numbers(eps, "distances", "take a number greater than 0")
     if not (given.ndim == 0 and np.isfinite(given) and given > 0):
-        raise InputError(f"eps = {eps} is no linking distance; take a number greater than 0.")
+        raise InputError(f"eps = {shown(eps)} is no linking distance; take a number greater than 0.")
     return float(given)
 
 

@@ -8,24 +8,35 @@ many tokens in few dimensions.
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
+
+from ..errors import InputError
+from ..spaces import Numbers, is_concrete
+from ._clouds import linking_distance, real_tokens
 
 # Up to so many tokens the matrix of neighbours is kept; for more it is computed again in tiles of so many rows.
 DENSE_TOKENS, TILE = 1024, 256
 
 
-def components(x: Float[Array, "n d"], eps: ArrayLike) -> Int[Array, " n"]:
+def components(x: Numbers, eps: Numbers) -> Int[Array, " n"]:
     """For every token the least index in its component; tokens that are not finite are alone.
+
+    **Arguments:** tokens `x (n, d)`; the distance `eps` within which two of them are linked, at least 0.
 
     Labels spread to neighbours and along themselves, so that the number of rounds grows like the logarithm of the
     longest chain.
     """
+    x = real_tokens(x)
+    if x.ndim != 2:
+        raise InputError(f"tokens have shape {x.shape}; give one cloud (n, d), tokens as rows (batches by jax.vmap).")
+    eps = jnp.asarray(linking_distance(eps) if is_concrete(eps) else eps, x.dtype)
+    if eps.ndim:
+        raise InputError(f"eps has shape {eps.shape}; give one number (batches by jax.vmap).")
     n = x.shape[0]
     x = x - x[:1]
-    eps = jnp.asarray(eps, x.dtype)
     near = _near(x, x, eps) if n <= DENSE_TOKENS else None
     rows = jnp.minimum(jnp.arange(-(-n // TILE) * TILE), n - 1).reshape(-1, TILE)
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..flows import Run
 from ..models import HardmaxLayers, at_time
 from ..models.hardmax_layers import attention_rows
@@ -119,7 +119,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
-        raise InputError(f"head = {head!r} is not the number of a head; give a whole number.")
+        raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
     if isinstance(model, HardmaxLayers):
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..flows import Outcome
 from ..spaces import AbstractSpace, Sphere, is_concrete
-from ._clouds import Clouds, Tokens, along, clouds, masses
+from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
 from ._linkage import components, tree_components
 from ._remaining_motion import Motion, remaining_motion
 
@@ -130,8 +130,10 @@ def clusters(
     found = clouds(tokens, at, weights)
     if not is_concrete(found.xs):
         raise InputError("clusters looks at values and cannot be compiled; inside jit use diagnostics.components.")
+    if space is not None and not isinstance(space, AbstractSpace):
+        raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     _check_finite(found)
-    distance = _linking_distance(found, space) if eps is None else np.full(found.xs.shape[:-2], _checked(eps))
+    distance = _linking_distance(found, space) if eps is None else np.full(found.xs.shape[:-2], linking_distance(eps))
     labels, count, sizes, weight = _sorted(_linked(found.xs, distance), found)
     run, ts = found.run, found.ts
     left = _motion(found, labels, distance)
@@ -162,12 +164,6 @@ def _check_finite(found: Clouds) -> None:
         where = np.argwhere(lost)[0]
         cloud = f" of cloud {where[:-1].tolist()}" if len(where) > 1 else ""
         raise InputError(f"token {where[-1]}{cloud} is not a number, and clusters need all tokens; leave it out.")
-
-
-def _checked(eps: float) -> float:
-    if not (np.isfinite(eps) and eps >= 0):
-        raise InputError(f"eps = {eps} is no distance; take a number, at least 0.")
-    return float(eps)
 
 
 def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:

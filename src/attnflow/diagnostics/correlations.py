@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import number
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..pairsums import Full, Inner, pair_sums, resolve_kernel
 from ..spaces import Numbers, Sphere, is_concrete, log_weights
 from ._clouds import Clouds, Tokens, along, clouds, masses
@@ -147,16 +147,16 @@ def _edges(bins: Any, xs: Float[Array, "*T n d"], bounded: bool) -> Float[Array,
     try:
         given = np.asarray(bins) if is_concrete(bins) else None
     except ValueError:  # rows of different lengths
-        raise InputError(f"bins = {bins!r} are no edges of a histogram; give increasing numbers.") from None
+        raise InputError(f"bins = {shown(bins)} are no edges of a histogram; give increasing numbers.") from None
     if given is not None and given.ndim == 0:
         if not np.issubdtype(given.dtype, np.integer) or given < 1:
-            raise InputError(f"bins = {bins} is no number of bins; take 1 or more, or give their edges.")
+            raise InputError(f"bins = {shown(bins)} is no number of bins; take 1 or more, or give their edges.")
         low, high = (-1.0, 1.0) if bounded else _extremes(xs)
         return jnp.linspace(low, high, int(given) + 1, dtype=xs.dtype)
     if given is not None:
         numbers = given.ndim == 1 and given.size > 1 and given.dtype.kind in "fiu"
         if not numbers or not (np.diff(given) > 0).all() or not np.isfinite(given).all():
-            raise InputError(f"bins = {bins!r} are no edges of a histogram; give two or more increasing numbers.")
+            raise InputError(f"bins = {shown(bins)} are no edges of a histogram; give two or more increasing numbers.")
     return jnp.asarray(bins, xs.dtype)
 
 

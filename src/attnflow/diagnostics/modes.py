@@ -18,7 +18,7 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from ..errors import AttnflowWarning, InputError
+from ..errors import AttnflowWarning, InputError, shown
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._clouds import Clouds, Tokens, clouds
 from ._modes_search import search
@@ -136,7 +136,7 @@ def _where(cloud: Clouds, space: Any) -> Where:
     if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
         raise InputError('counting modes needs 64 bits; call af.precision("float64") first.')
     if space is not None and not isinstance(space, AbstractSpace):
-        raise InputError(f"space = {space!r} is no space; give af.Sphere() or af.Euclidean().")
+        raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     if cloud.run is not None and cloud.run.model is not None:
         space = cloud.run.model.space
     xs = np.asarray(cloud.xs)
@@ -172,7 +172,7 @@ def _number(cloud: Clouds, beta: Any) -> float:
             raise TypeError
         number = float(np.asarray(beta))
     except (TypeError, ValueError):
-        raise InputError(f"beta = {beta!r} is not one number (it may change with time); give beta=.") from None
+        raise InputError(f"beta = {shown(beta)} is not one number (it may change with time); give beta=.") from None
     if not (np.isfinite(number) and number > 0):
         raise InputError(f"beta = {number:g} gives no density with modes; take a finite beta > 0.")
     return number

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..attention import AbstractAttention
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..flows import Run
 from ..models import at_time
 from ..pairsums import Full, pair_sums, pair_weights
@@ -48,7 +48,7 @@ def log_partition(
             raise InputError("hardmax layers compare scores and sum no exponentials: they have no partition function.")
     else:
         if not isinstance(attention, AbstractAttention) or not hasattr(attention, "recipe"):
-            raise InputError(f"attention = {attention!r} says no weights; give a map, for example af.Softmax(beta=1).")
+            raise InputError(f"attention = {shown(attention)} says no weights; give a map, such as af.Softmax(beta=1).")
         source = (attention, Full())
     found = clouds(tokens, at, weights)
     xs = found.grown()

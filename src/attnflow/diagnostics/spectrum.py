@@ -84,8 +84,8 @@ class Paranormal:
 def detect_paranormal(*, V: Numbers, tol: Numbers = 1e-8) -> Paranormal:
     r"""The leading eigenspace F of V, the projector onto it along G, and whether the theorems may use them.
 
-    **Arguments:** `tol`, how far from $\lambda\,\mathrm{Id}$ the matrix on F may be, in units of $\|V\|$. What lies
-    between `tol` and 1e-5, or a gap below 1e-5, is called ambiguous.
+    **Arguments:** `V`, a matrix (a number is one of size 1 x 1); `tol`, how far from $\lambda\,\mathrm{Id}$ the matrix
+    on F may be, in units of $\|V\|$. What lies between `tol` and 1e-5, or a gap below 1e-5, is called ambiguous.
 
     >>> import numpy as np
     >>> found = detect_paranormal(V=np.diag([1.0, 1.0, -0.5]))

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..flows import Run
 from ..pairsums import Full
 from ..spaces import Sphere
@@ -114,8 +114,8 @@ def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
     if not np.isfinite(np.asarray(run.xs)).all():
         last = int(np.isfinite(np.asarray(run.xs)).all(axis=(1, 2)).sum()) - 1
         raise InputError(f"this run is finite up to saved time {last} alone; give one that reaches its end.")
-    if clock not in LABELS:
-        raise InputError(f"clock {clock!r} is unknown; choose one of {', '.join(LABELS)}.")
+    if not isinstance(clock, str) or clock not in LABELS:
+        raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(LABELS)}.")
     run = before_merges(run)
     heights = energy_of_rows(run)
     labels = np.asarray(clusters(run, eps=eps).labels if run.labels is None else run.labels)

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._numbers import real
+from .._numbers import real, whole
 from ..errors import InputError
 from ..spaces import is_concrete
 
@@ -20,7 +20,7 @@ def times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
         raise InputError("give the times to keep as ts, or their number as save, not both.")
     if ts is None and t1 is None:
         raise InputError("the final time is missing; give t1, or the times to keep as ts.")
-    if save is not None and real("save", save) < 1:
+    if save is not None and whole("save", save, least=-(2**62)) < 1:
         raise InputError(f"save = {save} keeps nothing; keep at least one time.")
     if not is_concrete(t0, t1, ts):
         t1 = jnp.asarray(ts)[-1] if t1 is None else t1

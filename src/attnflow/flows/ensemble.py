@@ -18,7 +18,9 @@ from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from .._cores import AXIS, all_devices
-from ..errors import InputError
+from .._linear_algebra import finite_array
+from .._numbers import real, whole
+from ..errors import InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
 from ._asked import at_layers, check_clock
@@ -116,11 +118,13 @@ def ensemble(
     >>> result.values.mean.shape, result.values.stderr.shape, result.stats["not_finite"]
     ((2,), (2,), 0)
     """
-    models = [model] if isinstance(model, AbstractModel) else list(model)
+    models = list(model) if isinstance(model, Sequence) else [model]
     if (given := typed(key)) is None:
         raise InputError("an ensemble draws its starts at random; give a key, for example key=jax.random.key(0).")
     key = given if any(isinstance(m, AbstractRandomModel) for m in models) else key  # two keys come of each, as arrays
-    statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else dict(reduce)
+    statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else reduce
+    if not isinstance(statistics, Mapping) or not all(isinstance(s, AbstractStatistic) for s in statistics.values()):
+        raise InputError(f"reduce = {shown(reduce)} is no statistic; give af.Mean(observable), or several by name.")
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
     warn_if_narrowed("weights", weights)
@@ -339,32 +343,28 @@ def _stack(models: list[AbstractModel]) -> _Stacked:
 
 
 def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtype: Any) -> Array:
-    if realizations < 1:
-        raise InputError(f"realizations = {realizations}; take at least one.")
-    if not models:
-        raise InputError("the list of models is empty.")
+    whole("realizations", realizations)
+    if not models or not all(isinstance(model, AbstractModel) for model in models):
+        raise InputError(f"{shown(models)} holds no models; give one, or a list of them.")
+    if not callable(sampler):
+        raise InputError(f"sampler = {shown(sampler)} is no function; give one of a random key that returns tokens.")
     x0 = check_tokens(sampler(_keys(models[0], key, 0)[0]), models[0].space)
     return x0 if dtype is None else x0.astype(dtype)
 
 
 def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
-    times = np.atleast_1d(np.asarray(ts, np.float64))
-    if (
-        times.ndim != 1
-        or times.size == 0
-        or not np.isfinite(times).all()
-        or (np.diff(times) <= 0).any()
-        or times[0] < t0
-    ):
+    times = np.atleast_1d(finite_array("ts", ts))
+    if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any() or times[0] < t0:
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
     if solver not in STEPS:
         raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
-    if not dt > 0:
+    if not 0 < dt < np.inf:
         raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
     return at_layers(t0, times[-1], times, False, dt)[1] if solver == "layers" else times
 
 
 def _step(models: list[AbstractModel], solver: str, dt: float | None, key: Any, t0: float) -> float:
+    dt = None if dt is None else real("dt", dt)
     steps = {natural_step(model, solver, dt, key, t0) for model in models}
     if len(steps) > 1:
         told = ", ".join(f"{step:g}" for step in sorted(steps))

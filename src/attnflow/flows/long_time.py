@@ -1,12 +1,12 @@
 r"""Times as long as $e^{\beta}$: the flow by arclength, with clusters that merge when they touch."""
 
-import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike
 
+from .._numbers import real, whole
 from ..attention import Softmax, Unnormalized
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, SelfAttention
@@ -89,13 +89,10 @@ def long_time(
     n = x0.shape[0]
     w = check_weights(weights, n)
     numbers = _numbers(attention, merge_distance, rtol, atol)
-    if points != int(points) or points < 0 or max_steps < 1:
-        raise InputError(
-            f"points = {points} and max_steps = {max_steps}; take whole numbers, points >= 0 and max_steps >= 1."
-        )
+    points, max_steps = whole("points", points, least=0), whole("max_steps", max_steps)
     numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
     labels = jnp.arange(n, dtype=jnp.int32)
-    return _follow(model, x0, w, labels, numbers, points=int(points), throw=throw, progress=progress)
+    return _follow(model, x0, w, labels, numbers, points=points, throw=throw, progress=progress)
 
 
 def go_on(run: Run, **options: Any) -> Run:
@@ -299,13 +296,13 @@ def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[
     beta = attention.beta.astype(jnp.float64)
     if merge_distance is None:
         merge_distance = 1e-3 / jnp.sqrt(jnp.maximum(beta, 1))
-    elif is_concrete(merge_distance) and not (math.isfinite(merge_distance) and 1e-10 <= merge_distance <= 0.1):
+    elif is_concrete(merge_distance) and not 1e-10 <= real("merge_distance", merge_distance) <= 0.1:
         raise InputError(
             f"merge_distance = {merge_distance} is no small chord; take a number from 1e-10 to 0.1, for example 1e-4."
         )
     rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES, strict=True))
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if is_concrete(value) and not 0 < value < 1:
+        if is_concrete(value) and not 0 < real(name, value) < 1:
             raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
     softmax = isinstance(attention, Softmax)
     # USA and beta-USA are shifted USA with a faster clock.

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from ..errors import AttnflowWarning, InputError
+from ..errors import AttnflowWarning, InputError, shown
 from ..models import MovingFrame, Rescaled
 from ..spaces import Euclidean, is_concrete
 from .run import Info, Run
@@ -40,6 +40,8 @@ def rescaled(run: Run) -> Run:
 
     The result's model is that of $z$, for clusters and their speed; its attention is that of the run it came from.
     """
+    if not isinstance(run, Run):
+        raise InputError(f"{shown(run)} is no run; give one of simulate.")
     run.single()
     model: Any = run.model
     if not is_concrete(run.xs, run.ts):

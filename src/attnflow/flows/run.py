@@ -141,8 +141,8 @@ class Run:
         limits = "".join(f"; {sentence}" for sentence in self.provenance.get("limits", ()))
         return (
             f"Run({n} tokens in dimension {d}, {steps} {what} from {float(ts[0]):g} to {float(ts[-1]):g} "
-            f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps{limits})"
-            + ("" if self.result is Outcome.SUCCESSFUL else f": {self.sentence}")
+            f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps"
+            f"{limits})" + ("" if self.result is Outcome.SUCCESSFUL else f": {self.sentence}")
         )
 
 

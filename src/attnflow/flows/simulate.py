@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._cores import all_devices
+from .._numbers import whole
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums._dense import is_small
@@ -102,8 +103,7 @@ def simulate(
     start, end, ts = times(t0, t1, ts, save)
     if str(x0.dtype) not in TOLERANCES:
         raise InputError(f"tokens have dtype {x0.dtype}; integrate in float32 or float64.")
-    if max_steps < 1:
-        raise InputError(f"max_steps = {max_steps} allows no step; take at least one.")
+    max_steps = whole("max_steps", max_steps)
     key = typed(key)
     dt = natural_step(model, solver, dt, key, start)
     options = step_options(scheme.adaptive, solver, dt, rtol, atol, max_steps, end - start, str(x0.dtype))

@@ -15,11 +15,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..errors import InputError
+from .._linear_algebra import finite_array
+from .._numbers import whole
+from ..errors import InputError, shown
 from ..spaces import Numbers
 
 # `observable(t, x, w)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; an array of one shape.
 Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], Array]
+
+
+def _function(observable: Observable) -> Observable:
+    if not callable(observable):
+        raise InputError(f"observable = {shown(observable)} is no function; give one of t, x and w.")
+    return observable
 
 
 class AbstractStatistic(eqx.Module):
@@ -64,7 +72,7 @@ class Mean(AbstractStatistic):
     last_only: ClassVar[bool] = False
 
     def __init__(self, observable: Observable):
-        self.observable = observable
+        self.observable = _function(observable)
 
     def observe(self, t, x, w):
         return self.observable(t, x, w)
@@ -108,8 +116,8 @@ class Histogram(AbstractStatistic):
     last_only: ClassVar[bool] = False
 
     def __init__(self, observable: Observable, edges: Numbers):
-        self.observable = observable
-        self.edges = jnp.asarray(edges, jnp.result_type(float))
+        self.observable = _function(observable)
+        self.edges = jnp.asarray(finite_array("edges", edges), jnp.result_type(float))
         if self.edges.ndim != 1 or self.edges.size < 2 or (np.diff(np.asarray(edges)) <= 0).any():
             raise InputError("the edges of a histogram are two or more increasing numbers.")
 
@@ -148,9 +156,13 @@ class Quantiles(AbstractStatistic):
     def __init__(
         self, observable: Observable, q: Sequence[float] = (0.25, 0.5, 0.75), *, bounds: tuple[float, float], bins=1024
     ):
-        if not all(0 <= p <= 1 for p in q) or not bounds[0] < bounds[1]:
+        levels, ends = finite_array("q", q), finite_array("bounds", bounds)
+        if levels.ndim != 1 or not levels.size or ends.shape != (2,):
+            raise InputError(f"q = {shown(q)} and bounds = {shown(bounds)}; give a list of levels and two numbers.")
+        if not ((levels >= 0) & (levels <= 1)).all() or not ends[0] < ends[1]:
             raise InputError(f"quantiles {tuple(q)} between {bounds}: take levels in [0, 1] and increasing bounds.")
-        self.observable, self.q, self.bounds, self.bins = observable, tuple(q), bounds, bins
+        self.observable, self.bins = _function(observable), whole("bins", bins)
+        self.q, self.bounds = tuple(levels.tolist()), (float(ends[0]), float(ends[1]))
 
     def observe(self, t, x, w):
         return self.observable(t, x, w)

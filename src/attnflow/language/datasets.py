@@ -127,6 +127,8 @@ def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = 
 
 def install(data: DataSet, archive: str | os.PathLike) -> Path:
     """Check an archive, take the files out that are kept, and put them into the cache, all or none."""
+    if not isinstance(data, DataSet):
+        raise InputError(f"data = {shown(data)} is no data set; give one of language.DATA.")
     path = as_path("archive", archive)
     try:
         content = path.read_bytes()

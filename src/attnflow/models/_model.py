@@ -11,8 +11,9 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from .._numbers import real_array
 from ..attention import AbstractAttention
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..pairsums import AbstractPairs
 from ..spaces import AbstractSpace
 
@@ -47,7 +48,7 @@ def check_parts(**parts: Any) -> None:
     for name, part in parts.items():
         kind, example = PARTS[name]
         if part is not None and not isinstance(part, kind):
-            raise InputError(f"{name} = {part!r} is none; give for example {example}.")
+            raise InputError(f"{name} = {shown(part)} is none; give for example {example}.")
 
 
 PARTS = {
@@ -67,5 +68,11 @@ def field(
     kernel: str = "auto",
 ) -> Float[Array, "n d"]:
     """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space."""
+    if not isinstance(model, AbstractModel):
+        raise InputError(f"{shown(model)} is no model; an attention map becomes one as SelfAttention(map).")
+    real_array("t", t, 0)
+    x, w = real_array("x", x, 2), None if w is None else real_array("w", w, 1)
+    if w is not None and len(w) != len(x):
+        raise InputError(f"w has shape {w.shape} and there are {len(x)} tokens; give one weight for each.")
     x = model.space.nearest(x)
     return model.space.project(x, model.force(t, x, w, key=key, kernel=kernel))

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from ..errors import InputError, shown
 from ..spaces import AbstractSpace, Euclidean
-from ._model import AbstractModel
+from ._model import AbstractModel, check_parts
 
 
 class Flow(AbstractModel):
@@ -23,6 +24,9 @@ class Flow(AbstractModel):
     clock: str = eqx.field(static=True)
 
     def __init__(self, fn: Callable[..., Array], space: AbstractSpace | None = None, clock: str = "t"):
+        if not callable(fn):
+            raise InputError(f"fn = {shown(fn)} is no function; give one of time, tokens and weights: fn(t, x, w).")
+        check_parts(space=space)
         self.fn = fn
         self.space = Euclidean() if space is None else space
         self.clock = clock

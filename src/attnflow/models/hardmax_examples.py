@@ -15,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .._numbers import whole
 from ..errors import InputError
+from ..spaces import checked_key
 
 FIXED: dict[str, Any] = {
     "emerge": [
@@ -52,8 +54,8 @@ def hardmax_cloud(name: str, inside: int | None = None, *, key: PRNGKeyArray | N
         if key is not None or inside:
             raise InputError("the cloud 'emerge' is eight fixed tokens; leave out inside and key.")
         return fixed
-    if inside is not None and not (isinstance(inside, int) and inside >= 0):
-        raise InputError(f"inside = {inside!r} counts no tokens; give a whole number, at least 0.")
+    inside = None if inside is None else whole("inside", inside, least=0)
+    key = None if key is None else checked_key(key)
     if key is None:
         if name == "faces" and inside is None:
             return jnp.concatenate([fixed, jnp.asarray(FACES_INSIDE, fixed.dtype)])

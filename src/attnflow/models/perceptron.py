@@ -49,7 +49,11 @@ class Perceptron(eqx.Module):
         self.activation = activations.named(activation).name
 
     def _per_neuron(self, name: str, value: Any) -> Any:
-        given = parameter(name, value, ndim=0 if isinstance(value, str) or np.ndim(value) == 0 else 1)
+        try:
+            single = isinstance(value, str) or np.ndim(value) == 0
+        except ValueError:  # lists of different lengths
+            single = False
+        given = parameter(name, value, ndim=0 if single else 1)
         if given is None:
             raise InputError(f"{name} is missing; give one number, or one for each neuron.")
         known = not (is_schedule(given) or is_schedule(self.a))

@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from ..errors import InputError
+from .._numbers import real_array
+from ..errors import InputError, shown
 
 Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times value, sum of weight
 
@@ -92,6 +93,8 @@ class Pointwise(AbstractReduction):
     log_phi: Callable[[Array], Array] | None
 
     def __init__(self, phi: Callable[[Array], Array], log_phi: Callable[[Array], Array] | None = None):
+        if not callable(phi):
+            raise InputError(f"phi = {shown(phi)} is no function; give one of scores, for example jax.nn.relu.")
         self.phi = phi
         self.log_phi = log_phi
 
@@ -137,7 +140,7 @@ class Hardmax(eqx.Module):
     tol: Float[Array, ""]
 
     def __init__(self, tol: ArrayLike = 0.0):
-        self.tol = jnp.asarray(tol)
+        self.tol = real_array("tol", tol, 0)
 
     def best(self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, " n"]:
         return _row_max(logits if log_w is None else jnp.where(log_w > -jnp.inf, logits, -jnp.inf))

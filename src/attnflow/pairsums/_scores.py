@@ -16,6 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from .._numbers import real_array
 from ..errors import InputError
 from ._algebra import MATMUL, Algebra, matmul
 
@@ -27,6 +28,10 @@ class Projected(NamedTuple):
     keys: Float[Array, "m k"]
     query_bias: Float[Array, " n"] | None = None
     key_bias: Float[Array, " m"] | None = None
+
+
+def _matrix(name: str, value: Float[ArrayLike, "k d"] | None) -> Float[Array, "k d"] | None:
+    return None if value is None else real_array(name, value, 2)
 
 
 class AbstractScore(eqx.Module):
@@ -102,10 +107,8 @@ class Inner(AbstractScore):
         Q: Float[ArrayLike, "k d"] | None = None,
         K: Float[ArrayLike, "k e"] | None = None,
     ):
-        self.beta = jnp.asarray(beta)
-        self.B = None if B is None else jnp.asarray(B)
-        self.Q = None if Q is None else jnp.asarray(Q)
-        self.K = None if K is None else jnp.asarray(K)
+        self.beta = real_array("beta", beta, 0)
+        self.B, self.Q, self.K = (_matrix(name, value) for name, value in (("B", B), ("Q", Q), ("K", K)))
 
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
         queries, keys = x, y
@@ -159,9 +162,8 @@ class SquaredDistance(AbstractScore):
         K: Float[ArrayLike, "k e"] | None = None,
         by_difference: bool = False,
     ):
-        self.g = jnp.asarray(g)
-        self.Q = None if Q is None else jnp.asarray(Q)
-        self.K = None if K is None else jnp.asarray(K)
+        self.g = real_array("g", g, 0)
+        self.Q, self.K = _matrix("Q", Q), _matrix("K", K)
         self.by_difference = by_difference
 
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:

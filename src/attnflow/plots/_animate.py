@@ -15,9 +15,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from PIL import Image
 
-from ..errors import InputError
+from .._numbers import number, whole
+from ..errors import InputError, shown
 from ..files import write_atomically
-from ._data import Camera, Frames, read
+from ._data import Camera, Frames, read, resolution
 from ._marks import TOKEN, pale
 from ._style import new_figure, style
 from ._tokens import size, view_of
@@ -26,7 +27,7 @@ from ._tokens import size, view_of
 def animate(
     run: Any,
     path: str | os.PathLike,
-    fps: int = 25,
+    fps: float | int = 25,
     trails: bool = True,
     camera: Camera | None = None,
     dpi: float | int = 110,
@@ -41,8 +42,7 @@ def animate(
     """
     path = Path(path)
     film = _choose(path)
-    if max_frames < 1:
-        raise InputError(f"max_frames = {max_frames} leaves nothing to show; take at least 1.")
+    fps, dpi, max_frames = number("fps", fps, 0.1), resolution(dpi), whole("max_frames", max_frames)
     frames = read(run)
     if frames.logarithmic:
         frames = _paced(frames, max_frames)
@@ -60,7 +60,7 @@ def _beside(name: str | None, run: Any, frames: Frames) -> list[Any]:
     if name is None:
         return []
     if name != "staircase":
-        raise InputError(f"beside = {name!r} is unknown; give 'staircase' or nothing.")
+        raise InputError(f"beside = {shown(name)} is unknown; give 'staircase' or nothing.")
     from ._staircase import Climb
 
     return [Climb(run, frames)]
@@ -146,7 +146,7 @@ class _Writer(FFMpegWriter):
         self._proc.stdin.write(self.fig.canvas.buffer_rgba())  # pyright: ignore
 
 
-def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
+def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: float) -> bytes:
     writer = _Writer(fps=fps)
     with tempfile.TemporaryDirectory() as folder:
         film = Path(folder) / "film.mp4"
@@ -156,7 +156,7 @@ def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
         return film.read_bytes()
 
 
-def _gif(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: int) -> bytes:
+def _gif(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: float) -> bytes:
     shots = [Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB") for _ in pictures]
     palette = _common_palette(shots)
     first, *others = (_reduced(shot, palette) for shot in shots)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from .._numbers import number, whole
+from ..errors import InputError, shown
 
 Camera = tuple[float | int, float | int]
 """Elevation and azimuth in degrees."""
@@ -55,8 +56,15 @@ class Frames:
         return f"$t = {self.ts[at]:.4g}$"
 
 
+def check_run(run: Any) -> None:
+    """Refuse what has no tokens at times, or no model."""
+    if not all(hasattr(run, name) for name in ("xs", "ts", "model")):
+        raise InputError(f"{shown(run)} is no run; give what af.simulate or af.long_time returns.")
+
+
 def read(run: Any) -> Frames:
     """The frames of a run."""
+    check_run(run)
     xs = np.asarray(run.xs, dtype=float)
     ts, label = times(run)
     if xs.ndim != 3 or ts.shape != xs.shape[:1] or 0 in xs.shape:
@@ -70,6 +78,7 @@ def read(run: Any) -> Frames:
 def times(run: Any) -> tuple[np.ndarray, str]:
     """Saved times and the label of their axis; logarithms to the base ten of a long run, whose start has none and
     stands at the first time after it."""
+    check_run(run)
     clock = getattr(run, "clock", None)
     unit = f" ({clock})" if clock else ""
     if getattr(run, "log_ts", None) is not None:
@@ -80,9 +89,22 @@ def times(run: Any) -> tuple[np.ndarray, str]:
     return np.asarray(run.ts, dtype=float), "layer" if clock == "layers" else f"time $t${unit}"
 
 
-def index(at: int, frames: Frames) -> int:
+def positive(name: str, value: Any) -> float:
+    """A finite number greater than zero: a length, a speed."""
+    found = number(name, value)
+    if not found > 0:
+        raise InputError(f"{name} = {found:g} must be greater than 0.")
+    return found
+
+
+def resolution(dpi: Any) -> float:
+    """Dots per inch, enough of them for letters."""
+    return number("dpi", dpi, 10)
+
+
+def index(at: Any, frames: Frames) -> int:
     """`at` as an index from the beginning, refused when there is no such saved time."""
-    count = len(frames.ts)
+    at, count = whole("at", at, -(2**63)), len(frames.ts)
     if not -count <= at < count:
         raise InputError(f"at = {at} is none of the {count} saved times; give an index from {-count} to {count - 1}.")
     return at % count

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from .._linear_algebra import square_matrix
-from ..errors import InputError
+from ..errors import InputError, shown
 from ._marks import limits
 from ._polytope import _around
 from ._style import FAINT, INK, PALETTE, new_figure, style
@@ -64,13 +64,13 @@ def half_space(run: Any, token: int, at: int = 0, ax: Axes | None = None) -> Fig
     z, B, weight = _plane(run, at)
     competes = weight > 0
     if isinstance(token, bool) or not isinstance(token, (int, np.integer)) or not 0 <= token < len(z):
-        raise InputError(f"token = {token!r} is none of {len(z)} tokens; give an index from 0 to {len(z) - 1}.")
+        raise InputError(f"token = {shown(token)} is none of {len(z)} tokens; give an index from 0 to {len(z) - 1}.")
     layer = int(np.asarray(run.ts)[at])
     direction = B.T @ z[token]
     scores = z @ direction
     followed = _tied(scores[None], competes)[0] & ~(z == z[token]).all(axis=1)
-    shown = competes | (np.arange(len(z)) == token)
-    box = _square(np.vstack([z[shown], np.zeros(2)]))
+    seen = competes | (np.arange(len(z)) == token)
+    box = _square(np.vstack([z[seen], np.zeros(2)]))
     with style():
         own = ax is None
         ax = new_figure(4.6, 4.5).add_subplot() if ax is None else ax
@@ -80,7 +80,7 @@ def half_space(run: Any, token: int, at: int = 0, ax: Axes | None = None) -> Fig
             edge = beyond[np.abs(beyond @ direction - direction @ z[token]) <= 1e-9 * (np.abs(scores).max() or 1)]
             if len(edge) > 1:
                 ax.plot(*edge[[0, -1]].T, color=PALETTE["blue"], lw=1.2)
-        ax.plot(*z[shown & ~followed].T, "o", ms=5, color="#8A949E", mec="white", mew=0.5, label="other tokens")
+        ax.plot(*z[seen & ~followed].T, "o", ms=5, color="#8A949E", mec="white", mew=0.5, label="other tokens")
         if followed.any():
             mean = weight[followed] @ z[followed] / weight[followed].sum()
             ax.plot(*z[followed].T, "o", ms=7, color="white", mec=RIM, mew=2, label="the farthest: followed")
@@ -145,8 +145,8 @@ def _plane(run: Any, at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     xs = np.asarray(run.single().xs, float)
     if xs.shape[2] != 2:
         raise InputError(f"tokens have dimension {xs.shape[2]}; this picture is for the plane.")
-    if not isinstance(at, (int, np.integer)) or not -len(xs) <= at < len(xs):
-        raise InputError(f"at = {at} is none of the {len(xs)} saved layers.")
+    if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not -len(xs) <= at < len(xs):
+        raise InputError(f"at = {shown(at)} is none of the {len(xs)} saved layers; give an index of one.")
     gone = np.asarray(run.info["absorbed_layer"])
     weight = np.ones(len(gone)) if run.weights is None else np.asarray(run.weights, float)
     weight = np.where((gone < 0) | (gone > float(run.ts[at])), weight, 0.0)

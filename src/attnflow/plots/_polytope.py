@@ -8,6 +8,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
+from .._linear_algebra import finite_array
+from .._numbers import whole
 from ..errors import InputError
 from ..spaces import Numbers
 from ._data import Camera, Frames, read
@@ -42,7 +44,7 @@ def polytope(
     """
     from ..diagnostics import detect_polytope
 
-    frames = _frames(run, ts)
+    frames, hulls = _frames(run, ts), whole("hulls", hulls, 0)
     if found is None:
         eps = SEEN * float(np.linalg.norm(frames.xs[-1], axis=1).max()) if eps is None else eps
         found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B, eps=eps)
@@ -112,12 +114,12 @@ def _frames(run: Any, ts: Numbers | None) -> Frames:
     if ts is None and hasattr(run, "xs"):
         frames = read(run)
     else:
-        xs = np.asarray(run, float)
-        times = np.arange(len(xs)) if ts is None else ts
+        xs = finite_array("run", run)
+        times = np.arange(float(xs.shape[0] if xs.ndim else 0)) if ts is None else finite_array("ts", ts)
         n = xs.shape[1] if xs.ndim == 3 else 0
-        if xs.ndim != 3 or np.shape(times) != xs.shape[:1] or 0 in xs.shape:
-            raise InputError(f"tokens have shape {xs.shape} at times {np.shape(times)}; give (T, n, d) and ts (T,).")
-        frames = Frames(np.asarray(times, float), xs, np.full(n, 1 / n), "euclidean", "time $t$")
+        if xs.ndim != 3 or times.shape != xs.shape[:1] or 0 in xs.shape:
+            raise InputError(f"tokens have shape {xs.shape} at times {times.shape}; give (T, n, d) and ts (T,).")
+        frames = Frames(times, xs, np.full(n, 1 / n), "euclidean", "time $t$")
     if frames.d not in (2, 3):
         raise InputError(f"tokens have dimension {frames.d}; this picture is for 2 or 3, for example their components.")
     return frames

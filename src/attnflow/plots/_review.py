@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..errors import InputError
+from .._numbers import whole
+from ..errors import InputError, shown
 from ._labels import FONT, free_places, to_text
 from ._style import INK, PALETTE, new_figure, style
 
@@ -25,8 +26,7 @@ def review(explanation: Any, layers: Sequence[int] = (0, -1)) -> Figure:
     In more than two dimensions the picture is a projection: across, the direction of the decision; up, the direction
     in which the words of the review differ most, of those that do not matter for the decision.
     """
-    if not len(layers):
-        raise InputError("layers is empty; name at least one, for example (0, -1).")
+    layers = _checked(explanation, layers)
     with style():
         figure = new_figure(4.3 * len(layers), 3.8)
         row = figure.subplots(1, len(layers), sharex=True, sharey=True, squeeze=False)[0]
@@ -34,6 +34,18 @@ def review(explanation: Any, layers: Sequence[int] = (0, -1)) -> Figure:
             draw_review(axes, explanation, layer)
         figure.legend(handles=marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
     return figure
+
+
+def _checked(explanation: Any, layers: Any) -> list[int]:
+    """The layers, each of which an explained review has."""
+    if not all(hasattr(explanation, name) for name in ("states", "leading", "v", "b", "words", "followed")):
+        raise InputError(f"{shown(explanation)} is no explanation; give what classifier.explain(text) returns.")
+    if isinstance(layers, str) or not np.iterable(layers):
+        raise InputError(f"layers = {shown(layers)} are no layers; give whole numbers, for example (0, -1).")
+    layers = [whole("a layer", layer, -(2**63)) for layer in layers]
+    if not layers:
+        raise InputError("layers is empty; name at least one, for example (0, -1).")
+    return layers
 
 
 def draw_review(axes: Any, explanation: Any, layer: int) -> None:

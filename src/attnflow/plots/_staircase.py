@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ._data import Frames, read, times
 from ._marks import TOKEN
 from ._style import PALETTE, new_figure, style
@@ -41,7 +41,7 @@ def merges(run: Any, view: Literal["angles", "tree"] | None = None, ax: Axes | N
     frames = read(run)
     view = view or ("angles" if frames.d == 2 and frames.space == "sphere" else "tree")
     if view not in ("angles", "tree"):
-        raise InputError(f"view {view!r} is unknown; choose 'angles' or 'tree'.")
+        raise InputError(f"view {shown(view)} is unknown; choose 'angles' or 'tree'.")
     if view == "angles" and frames.d != 2:
         raise InputError(f"tokens in dimension {frames.d} have no single angle; take view='tree'.")
     if not getattr(run, "events", ()):

@@ -8,6 +8,8 @@ from cycler import cycler
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from ._data import positive
+
 PALETTE = {
     "blue": "#0072B2",
     "vermillion": "#D55E00",
@@ -79,5 +81,6 @@ def style(**changes: Any) -> AbstractContextManager[None]:
 
 def new_figure(width: float | int = 4.8, height: float | int = 3.4) -> Figure:
     """An empty figure of that size in inches, in the style, without pyplot."""
+    size = positive("width", width), positive("height", height)
     with style():
-        return Figure(figsize=(width, height))
+        return Figure(figsize=size)

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from scipy.special import roots_legendre
 
 from .._numbers import reals
-from ..errors import AttnflowWarning, InputError
+from ..errors import AttnflowWarning, InputError, shown
 from ..spaces import is_concrete
 
 Clock = Literal["SA", "USA", "shifted USA", "beta-USA"]
@@ -22,15 +22,29 @@ CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 def check_clock(kind: Any) -> None:
     """Refuse a clock that no exponential map runs in."""
     if not isinstance(kind, str) or kind not in CLOCKS:
-        raise InputError(f"kind {kind!r} is unknown; choose one of {', '.join(CLOCKS)}.")
+        raise InputError(f"kind {shown(kind)} is unknown; choose one of {', '.join(CLOCKS)}.")
 
 
 def check_beta(beta: Any) -> Array:
     """Inverse temperatures as an array; one that is negative or not finite is refused."""
     found = reals("beta", beta, infinite=True)
-    if is_concrete(found) and not np.all(np.isfinite(np.asarray(found)) & (np.asarray(found) >= 0)):
-        raise InputError(f"beta = {beta} must be finite and not negative.")
+    check_each("beta", found, lambda beta: np.isfinite(beta) & (beta >= 0), "must be finite and not negative.")
     return found
+
+
+def check_each(name: str, values: Any, good: Callable[[np.ndarray], np.ndarray], rule: str) -> None:
+    """Refuse numbers of which one is known not to be good; the sentence names the first such one, and the rule."""
+    if is_concrete(values):
+        known = np.asarray(values)
+        bad = known[~good(known)]
+        if bad.size:
+            raise InputError(f"{name} = {bad.flat[0]} {rule}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool):
+        raise InputError(f"{name} = {shown(value)} is neither True nor False.")
 
 
 def one_number(**given: Array) -> None:
@@ -90,6 +104,7 @@ def in_units(t: Array, log_unit: Array) -> Array:
 
 def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
     r"""The time $I e^u$ or its logarithm; a time that cannot be written is warned of, with the remedy."""
+    check_flag("log", log)
     moving = integral > 0
     log_time = jnp.where(moving, jnp.log(jnp.where(moving, integral, 1)) + log_unit, -jnp.inf)
     if log:

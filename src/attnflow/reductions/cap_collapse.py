@@ -14,14 +14,11 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import reals
-from ..errors import InputError
-from ..spaces import is_concrete
 from ._accelerating import scaled_time
-from ._scalar import check_beta, each, together, written_time
+from ._scalar import check_beta, check_each, each, together, written_time
 
 DIGITS = 40.0  # e^-40 is below the rounding of 1
 
@@ -29,7 +26,7 @@ DIGITS = 40.0  # e^-40 is below the rounding of 1
 def collapse_time(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
     r"""The time at which $1 - u = e^{-c\beta}$, by quadrature; zero if it is so from the start.
 
-    `log=True` gives the natural logarithm, for times that overflow.
+    `log=True` gives the natural logarithm, for times that overflow. Broadcast over all arguments.
     """
     beta, u0, c = _checked(beta, u0, c)
     log_unit = -_log_rate(-jnp.log1p(-u0), beta)
@@ -37,7 +34,7 @@ def collapse_time(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Arr
 
 
 def collapse_bound(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
-    r"""The lemma's bound of `collapse_time`."""
+    r"""The lemma's bound of `collapse_time`, broadcast over all arguments."""
     beta, u0, c = _checked(beta, u0, c)
     first, second = beta * (1 - u0) - jnp.log(u0), 1 + jnp.log(c) + 2 * jnp.log(beta) - jnp.log(beta - 1)
     return written_time(jnp.ones_like(beta), jnp.logaddexp(first, second), log)
@@ -59,10 +56,7 @@ def _log_rate(y: Array, beta: Array) -> Array:
 
 def _checked(beta: Any, u0: Any, c: Any) -> list[Array]:
     beta, u0, c = together(beta=check_beta(beta), u0=reals("u0", u0), c=reals("c", c))
-    if is_concrete(beta) and not np.all(np.asarray(beta) > 1):
-        raise InputError(f"beta = {beta} must be above 1 and finite.")
-    if is_concrete(u0) and not np.all((np.asarray(u0) > 0) & (np.asarray(u0) < 1)):
-        raise InputError(f"u0 = {u0} must lie strictly between 0 and 1.")
-    if is_concrete(c) and not np.all(np.asarray(c) > 0):
-        raise InputError(f"c = {c} must be positive.")
+    check_each("beta", beta, lambda beta: beta > 1, "must be above 1 and finite.")
+    check_each("u0", u0, lambda u: (u > 0) & (u < 1), "must lie strictly between 0 and 1.")
+    check_each("c", c, lambda c: c > 0, "must be positive.")
     return [beta, u0, c]

@@ -32,6 +32,8 @@ from ._scalar import (
     Clock,
     check_beta,
     check_clock,
+    check_each,
+    check_flag,
     each,
     elapsed,
     in_units,
@@ -48,8 +50,7 @@ def equiangular_rate(g: Any, *, n: Any, beta: Any, kind: Clock | Any = "SA") -> 
     r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
     check_clock(kind)
     g, n, beta = together(g=reals("g", g), n=_tokens(n), beta=check_beta(beta))
-    if is_concrete(g) and np.any(np.abs(np.asarray(g)) > 1):
-        raise InputError(f"g = {g} is no inner product of unit vectors; take numbers from -1 to 1.")
+    check_each("g", g, lambda g: np.abs(g) <= 1, "is no inner product of unit vectors; take numbers from -1 to 1.")
     polynomial = 2 * (1 - g) * ((n - 1) * g + 1)
     if kind in ("USA", "beta-USA"):
         return polynomial / n * jnp.exp(beta * g) * (beta if kind == "beta-USA" else 1)
@@ -66,6 +67,7 @@ def equiangular_flow(
     `gap=True` gives $1 - g$ with all its digits: it falls like $e^{-2t}$ (SA) long after $g$ is 1 to rounding.
     """
     check_clock(kind)
+    check_flag("gap", gap)
     times, n, beta, rho0 = elapsed(ts), _tokens(n), check_beta(beta), reals("rho0", rho0)
     one_number(n=n, beta=beta, rho0=rho0)
     if is_concrete(n, rho0) and not -1 / (float(n) - 1) - 1e-12 <= float(rho0) <= 1:
@@ -105,8 +107,7 @@ def phase_time(
     if is_concrete(delta, n):
         # In double precision: single precision cannot write 1e-300, nor 1 - 1e-15.
         small = finite_array("delta", delta)
-        if not np.all((small > 0) & (small < 1)):
-            raise InputError(f"delta = {delta} must lie between 0 and 1.")
+        check_each("delta", small, lambda delta: (delta > 0) & (delta < 1), "must lie between 0 and 1.")
         count = np.asarray(n, float)
         together(n=n, delta=jnp.asarray(small))
         way = jnp.asarray(np.log1p((count - 1) * (1 - small)) - np.log(small), beta.dtype)
@@ -163,6 +164,6 @@ def _tokens(n: Any) -> Array:
     found = reals("n", n)
     if is_concrete(n) and found.ndim == 0:
         whole("n", n, least=2)
-    if is_concrete(found) and not np.all((np.asarray(found) >= 2) & (np.asarray(found) % 1 == 0)):
-        raise InputError(f"n = {n}: equiangular tokens come in twos or more, in whole numbers.")
+    two = "is no number of equiangular tokens; take whole numbers, two or more."
+    check_each("n", found, lambda n: (n >= 2) & (n % 1 == 0), two)
     return found

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from .._linear_algebra import finite_array
 from ..errors import InputError
-from ._scalar import Clock, check_clock, one_shape
+from ._scalar import Clock, check_clock, check_each, one_shape
 from .uniform_measure import log_eigenvalue, numbers
 
 COLDEST = 1e10
@@ -34,13 +34,15 @@ def growth_rate(k: Any, *, beta: Any, d: Any = 2, kind: Clock | Any = "SA") -> F
     check_clock(kind)
     beta, k = numbers(d, beta), finite_array("k", k)
     one_shape(k=k, beta=beta)
-    if not np.all((k >= 0) & (k == np.round(k))):
-        raise InputError(f"k = {k} must be a whole number, at least 0.")
+    check_each("k", k, lambda k: (k >= 0) & (k == np.round(k)), "must be a whole number, at least 0.")
     return jnp.asarray(mode_rates(k, beta, d, kind), jnp.result_type(float))
 
 
 def fastest_mode(beta: Any, *, d: Any = 2) -> Int[Array, "..."]:
-    r"""The degree that grows fastest, $\arg\max_k k(k+d-2) I_{k+d/2-1}(\beta)$; the same for all clocks."""
+    r"""The degree that grows fastest, $\arg\max_k k(k+d-2) I_{k+d/2-1}(\beta)$; the same for all clocks.
+
+    Vectorised over `beta`.
+    """
     beta = numbers(d, beta)
     # e^{-k^2/2 beta} bounds the decay in k: the maximum is never beyond twice its asymptotic place.
     largest = float(beta.max(initial=0.0))

@@ -15,18 +15,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import reals
-from ..errors import InputError
-from ..spaces import is_concrete
-from ._scalar import together
+from ._scalar import check_each, together
 
 
 def light_token(ts: Any, c0: Any) -> Float[Array, "..."]:
     r"""$\langle x(t), y\rangle$ at the times `ts`, from $c_0 \in [-1, 1]$ at time 0; $\pm 1$ are at rest.
 
-    Times may be negative, and infinite: those are the limits.
+    Times may be negative, and infinite: those are the limits. Broadcast over both.
     """
     ts, c0 = together(ts=reals("ts", ts, infinite=True), c0=reals("c0", c0))
-    if is_concrete(c0) and not np.all(np.abs(np.asarray(c0)) <= 1):
-        raise InputError(f"c0 = {c0} is no inner product of unit vectors; take a number from -1 to 1.")
+    check_each("c0", c0, lambda c: np.abs(c) <= 1, "is no inner product of unit vectors; take a number from -1 to 1.")
     resting = jnp.abs(c0) == 1
     return jnp.where(resting, c0, jnp.tanh(ts + jnp.arctanh(jnp.where(resting, 0, c0))))

@@ -17,13 +17,10 @@ Reference: arXiv:2512.01868, section 6; docs/theory/sphere.md, Long context.
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import reals
-from ..errors import InputError
-from ..spaces import is_concrete
-from ._scalar import together
+from ._scalar import check_each, together
 
 
 def long_context_cosine(rho: Any, c: Any, n: Any = None) -> Float[Array, "..."]:
@@ -32,15 +29,12 @@ def long_context_cosine(rho: Any, c: Any, n: Any = None) -> Float[Array, "..."]:
     Broadcast over `rho` in (0, 1), `c` and `n`, which may be as large as a float can be.
     """
     rho, c = reals("rho", rho), reals("c", c)
-    if is_concrete(rho) and not np.all((np.asarray(rho) > 0) & (np.asarray(rho) < 1)):
-        raise InputError(f"rho = {rho} must lie strictly between 0 and 1.")
-    if is_concrete(c) and not np.all(np.asarray(c) >= 0):
-        raise InputError(f"c = {c} must be finite and not negative (beta = c log n).")
+    check_each("rho", rho, lambda rho: (rho > 0) & (rho < 1), "must lie strictly between 0 and 1.")
+    check_each("c", c, lambda c: c >= 0, "must be finite and not negative (beta = c log n).")
     if n is None:
         return _limit(*together(rho=rho, c=c))
     n = reals("n", n)
-    if is_concrete(n) and not np.all(np.asarray(n) >= 2):
-        raise InputError(f"n = {n}: a context has at least two tokens.")
+    check_each("n", n, lambda n: n >= 2, "is too small; a context has at least two tokens.")
     return _finite(*together(rho=rho, c=c, n=n))
 
 

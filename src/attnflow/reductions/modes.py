@@ -25,14 +25,17 @@ from scipy.special import ive, ndtr
 
 from .._linear_algebra import finite_array
 from ..errors import InputError
-from ._scalar import gauss_legendre, one_shape
+from ._scalar import check_each, gauss_legendre, one_shape
 
 LARGEST = 1e100
 COLD = 1e6  # beyond, two terms of the expansion for large beta are right to the last digits
 
 
 def belt(*, n: Any, beta: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    r"""Where most modes are, $t_- \le |t| \le t_+$: $t_\pm^2 = 2\log n - 2\log\beta \pm \log\beta$, at least 0."""
+    r"""Where most modes are, $t_- \le |t| \le t_+$: $t_\pm^2 = 2\log n - 2\log\beta \pm \log\beta$, at least 0.
+
+    Broadcast over both arguments, as all functions here.
+    """
     n, beta = _checked(n, beta)
     both = (2 * np.log(n) - factor * np.log(beta) for factor in (3, 1))
     low, high = (_answer(np.sqrt(np.maximum(square, 0))) for square in both)
@@ -71,8 +74,7 @@ def expected_modes_line(*, n: Any, beta: Any, up_to: Any = None) -> Float[Array,
     further out are not counted; they are a few, each of one token or two.
     """
     end = finite_array("up_to", belt(n=n, beta=beta)[1] if up_to is None else up_to)
-    if not np.all(end >= 0):
-        raise InputError(f"up_to = {up_to} must not be negative: modes with |t| <= up_to are counted.")
+    check_each("up_to", end, lambda end: end >= 0, "must not be negative: modes with |t| <= up_to are counted.")
     n, beta = _checked(n, beta)
     one_shape(n=n, beta=beta, up_to=end)
     n, beta, end = np.broadcast_arrays(n, beta, end)
@@ -119,10 +121,9 @@ def _normal(x: Any) -> Any:
 def _checked(n: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
     n, beta = finite_array("n", n), finite_array("beta", beta)
     one_shape(n=n, beta=beta)
-    if not np.all(n >= 2):
-        raise InputError(f"n = {n}: the law of many tokens needs two of them at least, and finitely many.")
-    if not np.all((beta > 0) & (beta < LARGEST)):
-        raise InputError(f"beta = {beta} must be larger than 0 and below {LARGEST:g}, where its squares overflow.")
+    check_each("n", n, lambda n: n >= 2, "is too small; the law of many tokens needs two of them at least.")
+    squares = f"must be larger than 0 and below {LARGEST:g}, where its squares overflow."
+    check_each("beta", beta, lambda beta: (beta > 0) & (beta < LARGEST), squares)
     return n, beta
 
 

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from .._numbers import reals, whole
 from ..errors import InputError, shown
 from ..spaces import is_concrete
-from ._scalar import Clock, check_beta, check_clock, log_clock, together, written_time
+from ._scalar import Clock, check_beta, check_clock, check_each, log_clock, together, written_time
 
 
 def plateau_height(masses: Any) -> Float[Array, "..."]:
@@ -30,9 +30,8 @@ def plateau_height(masses: Any) -> Float[Array, "..."]:
     """
     w = reals("masses", masses)
     if w.ndim == 0 or w.shape[-1] == 0:
-        raise InputError(f"masses = {masses} is one number or none; give the masses of all clusters, in a list.")
-    if is_concrete(w) and (np.asarray(w) < 0).any():
-        raise InputError(f"masses = {masses} must be finite and not negative.")
+        raise InputError(f"masses = {shown(masses)} is one number or none; give the masses of all clusters, in a list.")
+    check_each("masses", w, lambda w: w >= 0, "must be finite and not negative.")
     return jnp.sum(w**2, axis=-1)
 
 
@@ -51,19 +50,20 @@ def merge_time(
     - `order=2` keeps the next term, $2\cos u_0/(\beta\sin^2 u_0)$; the angle must then be far from 0 and $\pi$.
     - `log=True` gives the natural logarithm, for times that overflow.
 
-    It is an expansion for $\beta\sin^2u_0 \gg 1$, and says nothing of its own error.
+    Broadcast over `beta`, `u0`, $p$ and $q$. It is an expansion for $\beta\sin^2u_0 \gg 1$, and says nothing of its
+    own error.
 
     The exact time of two clusters alone is `two_cluster_time`.
     """
     check_clock(kind)
-    if isinstance(order, bool) or order not in (1, 2):
-        raise InputError(f"order = {order} is not known; take 1 or 2.")
-    if not isinstance(masses, tuple | list) or len(masses) != 2:
+    order = whole("order", order, most=2)
+    several = isinstance(masses, tuple | list) or (isinstance(masses, np.ndarray | Array) and masses.ndim > 0)
+    if not several or len(masses) != 2:
         raise InputError(f"masses = {shown(masses)} must be two positive numbers, one for each cluster.")
     first, second = (reals("masses", m) for m in masses)
     beta, u, p, q = together(beta=check_beta(beta), u0=reals("u0", u0), p=first, q=second)
-    if is_concrete(u) and not np.all((np.asarray(u) > 0) & (np.asarray(u) < np.pi)):
-        raise InputError(f"u0 = {u0} must lie strictly between 0 and pi; at the ends nothing moves.")
+    between = "must lie strictly between 0 and pi; at the ends nothing moves."
+    check_each("u0", u, lambda u: (u > 0) & (u < np.pi), between)
     if is_concrete(p, q) and not np.all((np.asarray(p) > 0) & (np.asarray(q) > 0)):
         raise InputError(f"masses = {shown(masses)} must be two positive numbers, one for each cluster.")
     if is_concrete(beta) and not np.all(np.asarray(beta) > 0):

@@ -32,6 +32,7 @@ from ._scalar import (
     Clock,
     check_beta,
     check_clock,
+    check_each,
     each,
     elapsed,
     in_units,
@@ -48,8 +49,8 @@ def two_cluster_rate(u: Any, *, p: Any, beta: Any, kind: Clock | Any = "SA") -> 
     r"""The right-hand side $\dot u$ at the angle $u \in [0, \pi]$."""
     check_clock(kind)
     u, p, beta = together(u=reals("u", u), p=_mass(p), beta=check_beta(beta))
-    if is_concrete(u) and not np.all((np.asarray(u) >= 0) & (np.asarray(u) <= np.pi)):
-        raise InputError(f"u = {u} is no angle between two clusters; take numbers from 0 to pi.")
+    angle = "is no angle between two clusters; take numbers from 0 to pi."
+    check_each("u", u, lambda u: (u >= 0) & (u <= np.pi), angle)
     log_speed = _log_speed(jnp.sin(u / 2) ** 2, p, beta, jnp.asarray(kind == "SA"))
     return -jnp.sin(u) * jnp.exp(log_speed + log_clock(beta, kind))
 
@@ -81,8 +82,9 @@ def two_cluster_time(
     check_clock(kind)
     beta, u0, u1, p = check_beta(beta), _angle("u0", u0), _angle("u1", u1), _mass(p)
     beta, u0, u1, p = together(beta=beta, u0=u0, u1=u1, p=p)
-    if is_concrete(u0, u1) and np.any(np.asarray(u1) > np.asarray(u0)):
-        raise InputError(f"u1 = {u1} is wider than u0 = {u0}; clusters only approach.")
+    if is_concrete(u0, u1) and np.any(wider := np.asarray(u1) > np.asarray(u0)):
+        end, start = np.asarray(u1)[wider].flat[0], np.asarray(u0)[wider].flat[0]
+        raise InputError(f"u1 = {end} is wider than u0 = {start}; clusters only approach.")
     normalised = jnp.asarray(kind == "SA")
     log_unit = -_log_speed(jnp.sin(u0 / 2) ** 2, p, beta, normalised) - log_clock(beta, kind)
     return written_time(_quadrature(beta, u0, u1, p, normalised), log_unit, log)
@@ -126,13 +128,13 @@ def _quadrature(beta: Array, u0: Array, u1: Array, p: Array, normalised: Array) 
 
 def _mass(p: Any) -> Array:
     found = reals("p", p)
-    if is_concrete(found) and not np.all((np.asarray(found) >= 0) & (np.asarray(found) <= 1)):
-        raise InputError(f"p = {p} is no mass of one of two clusters; take a number from 0 to 1.")
+    mass = "is no mass of one of two clusters; take a number from 0 to 1."
+    check_each("p", found, lambda p: (p >= 0) & (p <= 1), mass)
     return found
 
 
 def _angle(name: Any, u: Any) -> Array:
     found = reals(name, u)
-    if is_concrete(found) and not np.all((np.asarray(found) > 0) & (np.asarray(found) < np.pi)):
-        raise InputError(f"{name} = {u} must lie strictly between 0 and pi; at the ends nothing moves.")
+    between = "must lie strictly between 0 and pi; at the ends nothing moves."
+    check_each(name, found, lambda u: (u > 0) & (u < np.pi), between)
     return found

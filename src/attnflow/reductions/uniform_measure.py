@@ -20,8 +20,9 @@ from scipy.special import gammaln, hyp0f1, ive, xlogy
 
 from .._linear_algebra import finite_array
 from .._numbers import whole
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spaces import is_concrete
+from ._scalar import check_each
 
 SCALES = ("Ehat", "E", "E_p")
 HIGH = 100.0  # orders of Bessel functions for which Debye's expansion has 10 digits
@@ -35,7 +36,7 @@ def uniform_energy(d: Any, *, beta: Any, scale: Any = "Ehat") -> Float[Array, ".
     $\widehat E/2\beta$.
     """
     if not isinstance(scale, str) or scale not in SCALES:
-        raise InputError(f"energy scale {scale!r} is unknown; choose one of {', '.join(SCALES)}.")
+        raise InputError(f"energy scale {shown(scale)} is unknown; choose one of {', '.join(SCALES)}.")
     beta = numbers(d, beta)
     if scale != "Ehat" and np.any(beta == 0):
         raise InputError(f"at beta = 0 the scale {scale!r} diverges; ask for 'Ehat'.")
@@ -101,6 +102,5 @@ def numbers(d: Any, beta: Any) -> np.ndarray:
             "Bessel functions come from SciPy: call this outside jit, grad and vmap (beta may be an array)."
         )
     known = finite_array("beta", beta)
-    if (known < 0).any():
-        raise InputError(f"beta = {beta} must be finite and not negative.")
+    check_each("beta", known, lambda beta: beta >= 0, "must be finite and not negative.")
     return known

@@ -8,6 +8,7 @@ from ._cloud import check_weights as check_weights
 from ._cloud import is_concrete as is_concrete
 from ._cloud import log_weights as log_weights
 from ._cloud import warn_if_narrowed as warn_if_narrowed
+from ._law import checked_key as checked_key
 from ._space import AbstractSpace as AbstractSpace
 from ._space import power_in_range as power_in_range
 from .euclidean import Euclidean as Euclidean

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from ..errors import AttnflowWarning, InputError
+from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
@@ -44,6 +44,8 @@ def warn_if_narrowed(what: str, numbers: object) -> None:
 def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
     """Tokens as a floating `(n, d)` array on the space, or one sentence saying what is wrong with them."""
     warn_if_narrowed("tokens", x)
+    if not isinstance(space, AbstractSpace):
+        raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     try:
         x = jnp.asarray(x)
     except (TypeError, ValueError):
@@ -70,6 +72,8 @@ def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
         return None
     if not isinstance(w, jax.Array) or not jnp.issubdtype(w.dtype, jnp.floating):
         try:
+            if jnp.asarray(w).dtype.kind not in "iuf":  # True and complex numbers are no weights
+                raise TypeError
             w = jnp.asarray(w, jnp.result_type(float))
         except (TypeError, ValueError):
             raise InputError(f"the weights are not an array of numbers; give one per token, shape ({n},).") from None
@@ -98,4 +102,4 @@ def log_weights(w: Float[Array, " n"] | None) -> Float[Array, " n"] | None:
     """`log w`, with `-inf` (and a zero gradient) for weight zero; `None` stays `None` (equal weights)."""
     if w is None:
         return None
-    return jnp.where(w > 0, jnp.log(jnp.where(w > 0, w, 1)), -jnp.inf)
+    return jnp.where(w == 0, -jnp.inf, jnp.log(jnp.where(w == 0, 1, w)))  # a weight that is none stays NaN

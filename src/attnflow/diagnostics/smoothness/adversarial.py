@@ -22,12 +22,15 @@ from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array, square_matrix
 from ..._numbers import number, whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...spaces import Numbers
 
 
 def adversarial_tokens(*, B: Numbers, beta: Numbers = 1.0, n: Any, radius: Numbers = 1.0) -> Float[Array, "n d"]:
-    """The tokens `(n, d)` above in the ball of that radius; `B` must have a real eigenvalue."""
+    """The tokens `(n, d)` above in the ball of that radius.
+
+    `B` must have a real eigenvalue; a number is a 1 x 1 matrix.
+    """
     R, n = number("radius", radius, 0), whole("n", n, least=2)
     _, u, apart, together = _worst(B, beta)
     places = np.concatenate([[apart], np.full(n - 1, together)])
@@ -39,11 +42,11 @@ def lower_bound(
 ) -> np.ndarray | float:
     r"""$\sqrt{n-1}\,p\,(1 + 2(1-p)\gamma R^2)\,|Vu|$, which the norm of the derivative at `adversarial_tokens` exceeds.
 
-    So does the largest norm in the ball. `n` may be an array of whole numbers, at least 2.
+    So does the largest norm in the ball. `n` may be an array of whole numbers, at least 2, of any shape.
     """
     R, many = number("radius", radius, 0), finite_array("n", n)
     if (many < 2).any() or (many % 1).any():
-        raise InputError(f"n = {n!r} must be whole numbers, at least 2.")
+        raise InputError(f"n = {shown(n)} must be whole numbers, at least 2.")
     gamma, u, _, _ = _worst(B, beta)
     length = 1.0 if V is None else float(np.linalg.norm(square_matrix("V", V, len(u)) @ u))
     g, others = gamma * R * R, many - 1.0

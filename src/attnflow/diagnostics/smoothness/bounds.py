@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._numbers import number, whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms
 from .cesaro import HARDY
@@ -96,7 +96,8 @@ class Bounds:
         for bound in self.entries:
             if bound.name == name:
                 return bound.value
-        raise InputError(f"there is no bound {name!r} here; choose one of {', '.join(b.name for b in self.entries)}.")
+        there = ", ".join(bound.name for bound in self.entries)
+        raise InputError(f"there is no bound {shown(name)} here; choose one of {there}.")
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.entries)

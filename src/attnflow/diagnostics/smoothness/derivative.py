@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...attention import AbstractAttention
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...models.schedules import depends_on_time
 from ...pairsums import AbstractPairs, Full
 from ...spaces import Euclidean, Numbers, check_tokens, check_weights
@@ -98,7 +98,7 @@ def check_map(attention: Any, pairs: Any) -> None:
     if depends_on_time(attention):
         raise InputError("the parameters of this map depend on time; give a map with the numbers of one time.")
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"pairs = {pairs!r} are no pairs; give af.Full(), or af.Causal() for masked attention.")
+        raise InputError(f"pairs = {shown(pairs)} are no pairs; give af.Full(), or af.Causal() for masked attention.")
 
 
 def _checked(

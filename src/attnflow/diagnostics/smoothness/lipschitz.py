@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..._numbers import number, whole
-from ...errors import AttnflowWarning, InputError
+from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, resolve_kernel
 from ...spaces import Numbers, is_concrete
 from .._clouds import Tokens, along, clouds, in_memory
@@ -65,8 +65,8 @@ def local_lipschitz(
       changes predicts; after `max_iterations` it ends without, which `converged` says and a warning tells.
     """
     check_map(attention, pairs)
-    if method not in METHODS:
-        raise InputError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}.")
+    if not isinstance(method, str) or method not in METHODS:
+        raise InputError(f"method {shown(method)} is unknown; choose one of {', '.join(METHODS)}.")
     tol, max_iterations = number("tol", tol), whole("max_iterations", max_iterations, 2, 2**31 - 1)
     if not 0 < tol < 1:
         raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms
 from .bounds import UNIFORM, columns, product
@@ -26,6 +26,8 @@ DEFAULT = {False: "kantorovich", True: "hardy"}
 
 def support_radius(t: Numbers, *, radius: Numbers, V: Numbers | None = None) -> Real:
     r"""$R_0e^{\|V\|t}$: no token is farther from the origin at time `t`, if none was farther than `radius` at zero.
+
+    `V` is `None` for the identity; a number is a 1 x 1 matrix.
 
     It holds for maps whose weights sum to one or less: softmax, L2, hardmax, Sinkhorn, sigmoid; masked or not.
     """
@@ -57,12 +59,12 @@ def stability_factor(
     R, (v, alpha) = number("radius", radius, 0), matrix_norms(V, B, beta)
     name = DEFAULT[bool(masked)] if bound is None else bound
     there = ["columns", *(key for key, entry in UNIFORM.items() if entry[0] == bool(masked))]
-    if name not in there:
-        raise InputError(f"bound {name!r} is none of those that hold here; choose one of {', '.join(there)}.")
+    if not isinstance(name, str) or name not in there:
+        raise InputError(f"bound {shown(name)} is none of those that hold here; choose one of {', '.join(there)}.")
     if name == "columns" and masked and n is None:
         raise InputError("the bound 'columns' of masked attention grows with the number of tokens; give n, or 'hardy'.")
     if name != "columns" and n is not None:
-        raise InputError(f"n = {n!r} is for the bound 'columns'; {name!r} holds for every number of tokens.")
+        raise InputError(f"n = {shown(n)} is for the bound 'columns'; {name!r} holds for every number of tokens.")
     n = None if n is None else whole("n", n)
     times = _times(t)[..., None]
     nodes, weights = np.polynomial.legendre.leggauss(200)  # the integrand is analytic: convergence is geometric

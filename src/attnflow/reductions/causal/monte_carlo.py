@@ -91,9 +91,9 @@ class Correlations:
         try:
             chosen = known if sources is None else np.atleast_1d(known[sources])
         except IndexError:
-            raise InputError(f"sources = {sources!r}; there are {len(known)}, counted from 0.") from None
+            raise InputError(f"sources = {shown(sources)}; there are {len(known)}, counted from 0.") from None
         if not chosen.size:
-            raise InputError(f"sources = {sources!r} are none of the {len(known)} there are.")
+            raise InputError(f"sources = {shown(sources)} are none of the {len(known)} there are.")
         each = self.batches[:, :, chosen].mean(axis=2)
         return each.mean(axis=0), _stderr(each)
 
@@ -119,7 +119,7 @@ def bin_means(values: Any, edges: Any) -> np.ndarray:
         raise InputError(f"values = {values:g} is one number; give one for each source.")
     ends = ends.astype(int) if np.asarray(edges).dtype.kind in "iu" else ends
     if ends.ndim != 1 or ends.dtype.kind not in "iu" or len(ends) < 2 or (np.diff(ends) <= 0).any():
-        raise InputError(f"edges = {edges!r}; give two or more increasing whole numbers.")
+        raise InputError(f"edges = {shown(edges)}; give two or more increasing whole numbers.")
     if ends[0] < 0 or ends[-1] > values.shape[-1]:
         raise InputError(f"edges run from {ends[0]} to {ends[-1]}; there are {values.shape[-1]} sources.")
     return np.add.reduceat(values[..., : ends[-1]], ends[:-1], axis=-1) / np.diff(ends)
@@ -158,9 +158,9 @@ def estimate_correlations(
     t, beta = number("t", t, least=0), float(positive("beta", number("beta", beta)))
     check_normalize(normalize)
     if not isinstance(method, str) or method not in METHODS:
-        raise InputError(f"method = {method!r} is unknown; choose one of {', '.join(METHODS)}.")
+        raise InputError(f"method = {shown(method)} is unknown; choose one of {', '.join(METHODS)}.")
     if not isinstance(equal_time, bool):
-        raise InputError(f"equal_time = {equal_time!r} is neither True nor False.")
+        raise InputError(f"equal_time = {shown(equal_time)} is neither True nor False.")
     _check_key(key)
     steps = _steps(t, beta, normalize, dt)
     tokens, together = _tokens(n, d, beta, slope, pairs, normalize)
@@ -213,7 +213,7 @@ def _tokens(
 
 def _checked_pairs(pairs: Any, n: int, normalize: str) -> AbstractPairs:
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"pairs = {pairs!r}; give for example af.Causal(strict=True, normalized=True).")
+        raise InputError(f"pairs = {shown(pairs)}; give for example af.Causal(strict=True, normalized=True).")
     if np.triu(np.asarray(weight_matrix(pairs, n))).any():
         raise InputError("pairs let tokens see themselves or later ones; take af.Causal(strict=True, ...).")
     if normalize == "positional" and not pairs.normalized:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._linear_algebra import finite_array
 from ..._numbers import whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ..growth import mode_rates
 from ._checked import MOST, count_of_modes, not_negative
 
@@ -59,10 +59,12 @@ def zonal_terms(u: Any, modes: int, d: int) -> list[Any]:
 
 def check_normalize(normalize: Any) -> None:
     if not isinstance(normalize, str) or normalize not in NORMALIZE:
-        raise InputError(f"normalize = {normalize!r} is unknown; choose one of {', '.join(NORMALIZE)}.")
+        raise InputError(f"normalize = {shown(normalize)} is unknown; choose one of {', '.join(NORMALIZE)}.")
 
 
 def _degrees(modes: Any) -> np.ndarray:
     if not isinstance(modes, list | tuple | np.ndarray) or np.ndim(finite_array("modes", modes)) == 0:
         return np.arange(1, count_of_modes(modes) + 1)
+    if not len(modes):
+        raise InputError("modes is empty; give how many there are, or a list of degrees.")
     return np.array([whole("a degree of modes", l, most=10**15) for l in np.asarray(modes).tolist()])  # noqa: E741

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import exprel
 
 from ..._numbers import number
-from ...errors import InputError
+from ...errors import InputError, shown
 from ._checked import count_of_modes, not_negative, one_shape, positive, sources
 from .closed_forms import depth, psi_shares
 from .rates import rates
@@ -31,12 +31,20 @@ from .rates import rates
 LARGEST = 1e300  # of a t: beyond, the shape no longer changes with it
 
 
-class Head(NamedTuple):
-    """One head of a readout: its weight, inverse temperature and slope."""
-
+class _Numbers(NamedTuple):
     weight: float
     beta: float
     slope: float
+
+
+class Head(_Numbers):
+    """One head of a readout: its weight, inverse temperature and slope."""
+
+    __slots__ = ()
+
+    def __new__(cls, weight: Any, beta: Any, slope: Any):
+        weight, beta, slope = number("weight", weight), number("beta", beta, least=0), number("slope", slope, least=0)
+        return super().__new__(cls, weight, beta, slope)
 
 
 DOUBLE_WELL = (
@@ -81,7 +89,7 @@ def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8
 
 
 def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
-    r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope."""
+    r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope. Broadcasts."""
     beta, slope, classes = positive("beta", beta), not_negative("slope", slope), positive("classes", classes)
     one_shape(beta=beta, slope=slope, classes=classes)
     a, log_omega = rates(beta, count_of_modes(modes)), log_window(classes, modes)
@@ -127,10 +135,7 @@ def check_heads(heads: Sequence[Any]) -> list[Head]:
     try:
         rows = [Head(*head) for head in heads]
     except TypeError:
-        raise InputError(f"heads = {heads!r}; give a list of (weight, beta, slope).") from None
+        raise InputError(f"heads = {shown(heads)}; give a list of (weight, beta, slope).") from None
     if not rows:
         raise InputError("heads is empty; give at least one (weight, beta, slope).")
-    return [
-        Head(number("weight", h.weight), number("beta", h.beta, least=0), number("slope", h.slope, least=0))
-        for h in rows
-    ]
+    return rows

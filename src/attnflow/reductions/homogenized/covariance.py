@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...models.two_token_covariance import NODES, TOGETHER
 from ...models.two_token_covariance import two_token_covariance as _by_quadrature
 from ...spaces import Sphere, check_tokens, check_weights, log_weights
@@ -69,13 +69,16 @@ def covariance(
     - `points (m, d)`: what the tokens read, if that is not themselves; `weights` of the points, equal by default.
     - `samples`: at least two; they are drawn in portions of 256, and the last one is filled.
     """
+    for name, given in (("x", x), ("points", points), ("weights", weights)):
+        if given is not None:
+            finite_array(name, given)
     x = check_tokens(x, Sphere())
     points = x if points is None else check_tokens(points, Sphere())
     if x.shape[1] != points.shape[1]:
         raise InputError(f"x has dimension {x.shape[1]} and points have {points.shape[1]}; they share one space.")
     chunks = -(-whole("samples", samples, least=2) // DRAWN)
     if not (isinstance(key, jax.Array) and key.ndim == (not jnp.issubdtype(key.dtype, jax.dtypes.prng_key))):
-        raise InputError(f"key = {key!r} is no random key; give for example key=jax.random.key(0).")
+        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")
     w = check_weights(weights, len(points))
     log_w = jnp.zeros(len(points), x.dtype) if w is None else log_weights(w).astype(x.dtype)
     return SampledCovariance(
