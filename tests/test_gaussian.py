@@ -590,6 +590,9 @@ def test_an_array_keeps_its_precision():
         ({"solver": "euler"}, "solver 'euler' is unknown"),
         ({"rtol": 2.0}, "rtol = 2 is no tolerance"),
         ({"ceiling": np.inf}, "ceiling has an entry that is not finite"),
+        ({"ceiling": None}, "ceiling is missing"),
+        ({"throw": "no"}, "throw = 'no' should be True or False"),
+        ({"solver": np.ones(2)}, "is unknown"),
         ({"max_steps": 0}, "max_steps = 0 is too small"),
         ({"t1": None}, "final time is missing"),
         ({"ts": ["late"]}, r"ts = \['late'\] is not"),
@@ -607,6 +610,30 @@ def test_flow_refuses_in_a_sentence(change, told):
     given = {"attention": af.Softmax(), "alpha0": ZERO, "Sigma0": SIGMA, "t1": 1.0, **change}
     with pytest.raises(InputError, match=told):
         af.gaussian.flow(**given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: closed_form.covariance([0.1], ONE, B=ONE, beta="1"), "beta = '1'"),
+        (lambda: closed_form.blow_up_time(ONE, B=ONE, beta=np.nan), "beta has an entry that is not finite"),
+        (lambda: closed_form.mean([], ZERO, ONE, B=ONE), "ts has shape"),
+        (lambda: closed_form.mean(1.0, np.zeros(3), ONE, B=ONE), "alpha0 has shape"),
+        (lambda: closed_form.limit(0 * ONE, B=-ONE), "Sigma0 is singular"),
+        (lambda: closed_form.with_feedforward(1.0, np.diag([1.0, 0.0]), B=-ONE, W=ONE), "Sigma0 is singular"),
+        (lambda: closed_form.line(1.0, v=1, a=1, s0=-1), "s0 = -1"),
+        (lambda: closed_form.flat_key_time(q=(1.0,), s11=1, s12=1), "give two numbers"),
+        (lambda: closed_form.flat_key_time(q=(1.0, 1.0), s11=1, s12=-0.5), "there is no blow-up"),
+        (lambda: af.gaussian.velocity(af.Softmax(), ZERO, ONE, t=np.nan), "t has an entry"),
+        (lambda: af.gaussian.score_spread(af.Softmax(), np.ones(2)), "give a factor"),
+        (lambda: af.gaussian.score_spread("softmax", ONE), "no attention map"),
+        (lambda: af.gaussian.energy("run"), "is no run"),
+        (lambda: af.gaussian.limits("run"), "no Gaussian flow"),
+    ],
+)
+def test_bad_questions_get_a_sentence(wrong, told):
+    with pytest.raises(InputError, match=told):
+        wrong()
 
 
 def test_other_runs_are_no_gaussian_flows():

@@ -1,5 +1,6 @@
 """Theory/04, sections 1 and 6: the continuity equation on the circle and on the line, by finite volumes."""
 
+import dataclasses
 import math
 
 import jax
@@ -19,6 +20,7 @@ from attnflow.flows import Outcome
 from attnflow.reductions.mean_field import _scheme
 from attnflow.reductions.mean_field._chart import Circle, Line
 from attnflow.reductions.mean_field._field import Field, State, cells_of_attention, score_table
+from attnflow.reductions.mean_field._limits import details, narrow_attention
 from attnflow.reductions.mean_field._reconstruction import at_faces, in_peaks, quadrature_weights
 from judging import computed, holds
 
@@ -193,6 +195,10 @@ def test_tokens_that_represent_a_law(law):
         (lambda law: law.tokens(at=101), "at = 101 is too large"),
         (lambda law: law.quantiles(3, at=-102), "at = -102 is too small"),
         (lambda law: law.mean(lambda angle: angle[0]), "one value each"),
+        (lambda law: law.mean("cos"), "is no function"),
+        (lambda law: law.mean(lambda angle: "one"), "one real number"),
+        (lambda law: law.energy(np.ones(2)), "is no name"),
+        (lambda law: law.sample(3, key=None), "no random key"),
     ],
 )
 def test_bad_questions_to_a_law(law, call, told):
@@ -267,6 +273,54 @@ def test_a_map_that_iterates():
     assert np.mean(np.sin(angle)) == pytest.approx(law.mean(np.sin)[-1], abs=3e-5)
 
 
+# What is resolved ----------------------------------------------------------------------------------------------------
+
+
+def test_details_are_what_half_the_cells_would_miss():
+    """None of a polynomial of degree four; all of a Dirac but what a parabola keeps; a smooth law has almost none."""
+    edges = np.arange(33.0) / 32
+    quartic = np.diff(edges**5 - edges**3 + edges)
+    pairs = [quartic[2 * k : 2 * k + 2].sum() for k in range(5, 10)]
+    by_hand = pairs[2] / 2 - (22 * (pairs[3] - pairs[1]) - 3 * (pairs[4] - pairs[0])) / 256
+    assert by_hand == pytest.approx(quartic[14], rel=1e-13)
+    smooth = [float(details(averages(n)[None] / averages(n).sum(), True)[0]) for n in (32, 64)]
+    assert np.log2(smooth[0] / smooth[1]) > 4.5
+    assert details(np.eye(1, 32, 7), True)[0] > 0.5
+
+
+def test_a_gaussian_past_its_blow_up_is_not_resolved():
+    """s = s0/(1 - 2 v a s0 t) is infinite at t = 1.0989, and the law, cut off at nine deviations, goes on."""
+    s0, half = 1.3, 9 * np.sqrt(1.3)
+    density, ts = lambda x: np.exp(-(x**2) / (2 * s0)), np.linspace(0, 1.3, 14)
+    given = {"ts": ts, "interval": (-half, half)}
+    mild, wild = (af.mean_field(on_the_line(a, a), density, **given) for a in (0.1, 0.5))
+    assert mild.resolved and mild.limits == () and "resolved by 256 cells" in mild.resolution
+    assert wild.result is Outcome.SUCCESSFUL and not wild.resolved and "decide the velocity" in wild.resolution
+    since = float(wild.resolution.split("From t = ")[1].split()[0])
+    early = ts < since
+    exact = s0 / (1 - 2 * 0.7 * 0.5 * s0 * ts[early])
+    assert 0.3 < since < 1.0989 and np.abs(wild.mean(lambda x: x**2)[early] / exact - 1).max() < 0.05
+    assert wild.limits[0] in repr(wild) and wild.to_xarray().attrs["resolution"] == wild.resolution
+
+
+def test_a_law_says_what_speaks_against_it(law):
+    assert law.resolved and law.limits == () and law.details.max() < 1e-3
+    # A start as narrow as a cell; too few cells; rows that are missing; attention that becomes narrow.
+    peak = af.mean_field(MODEL, lambda angle: np.exp(2000 * (np.cos(angle - 1) - 1)), ts=TS)
+    assert not peak.resolved and peak.resolution.startswith("From t = 0 on there is mass (100% at the end)")
+    coarse = dataclasses.replace(law, masses=law.masses.reshape(len(TS), 8, 32).sum(axis=2))
+    assert not coarse.resolved and any("8 cells are too few" in told for told in coarse.limits)
+    holes = np.where(np.arange(len(TS))[:, None] < 50, law.masses, np.nan)
+    for code in (Outcome.STALLED, Outcome.SUCCESSFUL):
+        broken = dataclasses.replace(law, masses=holes, code=code.code)
+        assert not broken.resolved and "from t = 0.5 on: these rows are NaN" in broken.resolution
+    none = dataclasses.replace(law, masses=np.full_like(holes, np.nan), code=Outcome.NOT_FINITE.code)
+    assert not none.resolved and "101 of the 101 times" in none.resolution
+    cools = af.SelfAttention(beta=af.Piecewise([0.5], [1.0, 1e6]))
+    told = narrow_attention(cools, CIRCLE, TS, np.tile(ENDS, (len(TS), 1)), 256)
+    assert told is not None and "At t = 0.5" in told and "cells wide" in told
+
+
 # Refusals ------------------------------------------------------------------------------------------------------------
 
 
@@ -296,6 +350,8 @@ def test_a_map_that_iterates():
         ({"t1": None, "ts": [1.0, 0.0]}, "increasing times"),
         ({"save": 0}, "save = 0 is too small"),
         ({"cfl": 2.0}, "no part of a cell"),
+        ({"throw": "no"}, "True or False"),
+        ({"kernel": None}, "is no name"),
         ({"max_steps": 0}, "max_steps = 0"),
         ({"model": af.SelfAttention(beta=1.0, pairs=af.Causal())}, "Causal pairs tell tokens apart"),
         ({"model": af.SelfAttention(af.Softmax(V=np.eye(3)))}, r"circle \(d = 2\).*3-by-3"),
@@ -315,6 +371,9 @@ def test_bad_input_is_refused_in_a_sentence(change, told):
 
 
 def test_attention_narrower_than_a_cell_is_told():
+    with pytest.warns(AttnflowWarning, match="cells wide"):
+        law = af.mean_field(af.SelfAttention(beta=1e4), circle.smooth, ts=TS, kernel="dense", max_steps=1, throw=False)
+    assert not law.resolved and any("cells wide" in told and told.endswith(".") for told in law.limits)
     with pytest.warns(AttnflowWarning, match=r"attention is 0\..* cells wide"), pytest.raises(InputError):
         af.mean_field(af.SelfAttention(beta=1e4), uniform, t1=1.0, cells=64, kernel="none")
 
@@ -324,6 +383,7 @@ def test_an_unfinished_law():
     with pytest.raises(SolveError, match="raise max_steps"):
         af.mean_field(MODEL, circle.smooth, **given)
     law = af.mean_field(MODEL, circle.smooth, throw=False, **given)
+    assert not law.resolved and "raise max_steps" in law.resolution and "are NaN" in law.resolution
     assert law.result is Outcome.MAX_STEPS and np.isnan(law.masses[-1]).all() and np.isfinite(law.masses[0]).all()
     assert law.quantiles(3, at=0).shape == (3, 2)
     for wrong in (0, "three"):

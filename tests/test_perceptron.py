@@ -251,6 +251,7 @@ CHANGING = af.Perceptron(
         (lambda: af.localization.density(CIRCLE, 1.0), "for relu"),
         (lambda: af.localization.density(af.Perceptron([[2.0, 0.0]], activation="exp"), 1.0), "not below beta"),
         (lambda: af.localization.criticality(X), "give perceptron= and beta="),
+        (lambda: af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1.0, at=2), "leave at out"),
     ],
 )
 def test_bad_input_gets_a_sentence(wrong, told):
@@ -299,6 +300,14 @@ def two(name, lengths, omega):
 def test_what_theory_expects(perceptron, verdict):
     expected = af.localization.expected_localization(perceptron, 1.0)
     assert expected.verdict == verdict and expected.reason.endswith(".")
+
+
+def test_a_potential_small_beside_the_kernel_is_not_constant():
+    found = af.localization.expected_localization(neuron("linear", 0.1), 50.0)
+    assert found.verdict == "density" and "finitely many modes" in found.reason
+    assert "is constant" in af.localization.expected_localization(neuron("linear", 0.0), 50.0).reason
+    with pytest.raises(InputError, match="e\\^beta overflows in float64 at beta = 1000"):
+        af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1000.0)
 
 
 def test_a_dirac_beside_the_uniform_law():

@@ -1,5 +1,7 @@
 r"""The energy of Sinkhorn attention on Gaussian laws."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,7 @@ from ...models import GaussianModel
 from ...models.schedules import depends_on_time
 
 
-def energy(run: Run) -> Float[Array, " T"]:
+def energy(run: Any) -> Float[Array, " T"]:
     r"""The energy along a flow of converged Sinkhorn attention with a symmetric $A = \beta B$.
 
     $E(\mu) = \max_\pi \int\langle Ax, y\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)$ over plans,
@@ -24,6 +26,8 @@ def energy(run: Run) -> Float[Array, " T"]:
     with the singular values $b$ of $L^\top AL$ and $z = 2b/(1 + \sqrt{1 + 4b^2})$. It climbs for $V = B$ and falls for
     $V = -B$, at the rate $\pm 2\beta\int|\Gamma|^2d\mu$. Reference: docs/theory/gaussian.md, Energy.
     """
+    if not isinstance(run, Run):
+        raise InputError(f"a {type(run).__name__} is no run; give a Gaussian flow of Sinkhorn attention.")
     run.single()
     model = run.model
     attention = model.attention if isinstance(model, GaussianModel) else None

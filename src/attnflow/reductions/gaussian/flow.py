@@ -78,7 +78,7 @@ def flow(
     said in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
     """
     check_closes(attention)
-    if solver not in tuple(SOLVERS):
+    if not isinstance(solver, str) or solver not in SOLVERS:
         raise InputError(f"solver {solver!r} is unknown; choose one of {', '.join(SOLVERS)}.")
     mean, L = law(alpha0, Sigma0, L0)
     if str(L.dtype) not in TOLERANCES:
@@ -87,6 +87,10 @@ def flow(
     if save is not None:
         whole("save", save)
     given = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
+    if ceiling is None:
+        raise InputError("ceiling is missing; give a trace, by default 1e6.")
+    if not isinstance(throw, bool):
+        raise InputError(f"throw = {throw!r} should be True or False.")
     for name, value in given.items():
         if value is not None and is_concrete(value):
             number(name, value)

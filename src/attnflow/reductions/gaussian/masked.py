@@ -23,6 +23,7 @@ from ...pairsums import check_width
 from ...pairsums._algebra import matmul
 from ...spaces import Numbers, check_weights, is_concrete
 from ._law import law
+from .velocity import check_time
 
 
 def masked_linear_velocity(
@@ -42,6 +43,7 @@ def masked_linear_velocity(
     """
     if not isinstance(attention, Linear):
         raise InputError(f"{type(attention).__name__} attention with a mask does not close on Gaussians; take Linear.")
+    check_time(t)
     mean, factor = law(alpha, Sigma, L)
     if mean.ndim != 2:
         raise InputError(f"alpha has shape {mean.shape}; give one mean for every position, (S, d).")

@@ -26,19 +26,19 @@ OUTCOMES = {
 """Every way a Gaussian flow can end, with its sentence."""
 
 
-def covariance(run: Run) -> Float[Array, "*batch T d d"]:
+def covariance(run: Any) -> Float[Array, "*batch T d d"]:
     r"""$\Sigma(t) = L(t)L(t)^\top$ at every saved time; NaN after the flow ended."""
     L = _factor(run, "L")
     return L @ jnp.swapaxes(L, -1, -2)
 
 
-def final_covariance(run: Run) -> Float[Array, "*batch d d"]:
+def final_covariance(run: Any) -> Float[Array, "*batch d d"]:
     r"""$\Sigma$ at the last time that was reached, `run.info["t_last"]`: just before a blow-up, or the end."""
     L = _factor(run, "L_last")
     return L @ jnp.swapaxes(L, -1, -2)
 
 
-def limit_rank(run: Run, rel_tol: float = 1e-8) -> Any:
+def limit_rank(run: Any, rel_tol: Any = 1e-8) -> Any:
     r"""How many eigenvalues of the last covariance exceed `rel_tol` times the largest.
 
     The rank is that of $\Sigma_0$ at all finite times. Eigenvalues that vanish do so like $1/t$, so that the run must
@@ -52,13 +52,13 @@ def limit_rank(run: Run, rel_tol: float = 1e-8) -> Any:
     return count if count.ndim else int(count)
 
 
-def outcome(run: Run) -> Any:
+def outcome(run: Any) -> Any:
     """One of `converged`, `blow_up`, `exponential`, `unbounded`, `horizon`; of a batch an array of these words."""
     words = np.array(list(OUTCOMES))[np.asarray(_info(run, "outcome"))]
     return words if words.ndim else str(words)
 
 
-def limits(run: Run) -> tuple[str, ...]:
+def limits(run: Any) -> tuple[str, ...]:
     """What is approximate, extrapolated or not certain about a single flow, in sentences; nothing if all is well."""
     width = _factor(run, "L_last").shape[-1]
     run.single()
@@ -66,12 +66,12 @@ def limits(run: Run) -> tuple[str, ...]:
     return (*closure, *of_the_end(run))
 
 
-def describe(run: Run) -> str:
+def describe(run: Any) -> str:
     """How a single flow ended, in sentences, with its numbers; whether it exists for all times; and its limits."""
     return " ".join([*_ended(run), *limits(run)])
 
 
-def _ended(run: Run) -> list[str]:
+def _ended(run: Any) -> list[str]:
     word, L = outcome(run), _factor(run, "L_last")
     run.single()
     if run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
@@ -96,11 +96,11 @@ def cone_coordinates(Sigma: Numbers) -> Float[np.ndarray, "*batch 3"]:
     return np.stack([S[..., 0, 0] - S[..., 1, 1], 2 * S[..., 0, 1], S[..., 0, 0] + S[..., 1, 1]], axis=-1)
 
 
-def _info(run: Run, name: str) -> Any:
+def _info(run: Any, name: str) -> Any:
     if not isinstance(run, Run) or "L_last" not in run.info:
         raise InputError("this run is no Gaussian flow; take one of attnflow.gaussian.flow.")
     return run.info[name]
 
 
-def _factor(run: Run, name: str) -> Array:
+def _factor(run: Any, name: str) -> Array:
     return jnp.asarray(_info(run, name))

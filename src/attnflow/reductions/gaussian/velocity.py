@@ -8,12 +8,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from ..._linear_algebra import finite_array
+from ..._numbers import number
 from ...attention import AbstractAttention, MultiHead
 from ...attention._gaussian import AffineField
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums._algebra import matmul
-from ...spaces import Numbers
+from ...spaces import Numbers, is_concrete
 from ._law import law
 
 
@@ -31,6 +33,7 @@ def velocity(
     taken at the time `t`.
     """
     check_closes(attention)
+    check_time(t)
     mean, factor = law(alpha, Sigma, L)
     batch = mean.shape[:-1]
     flat = _velocities(
@@ -44,16 +47,27 @@ def _velocities(attention: AbstractAttention, alpha: Array, L: Array) -> AffineF
     return jax.vmap(attention.gaussian)(alpha, L)
 
 
-def score_spread(attention: Any, L: Float[Array, "d r"]) -> Float[Array, ""]:
+def score_spread(attention: Any, L: Any) -> Float[Array, ""]:
     r"""$\|L^\top AL\|$, the standard deviation of scores, roughly; of several heads the largest.
 
     The law of finitely many tokens follows the Gaussian flow where this is at most ½ (docs/theory/gaussian.md).
     """
+    if not isinstance(attention, AbstractAttention):
+        raise InputError(f"{type(attention).__name__} is no attention map; give one, for example Softmax(beta=1.0).")
+    L = jnp.asarray(finite_array("L", L) if is_concrete(L) else L, getattr(L, "dtype", float))
+    if L.ndim != 2 or 0 in L.shape:
+        raise InputError(f"L has shape {L.shape}; give a factor (d, r) of one covariance.")
     if isinstance(attention, MultiHead):
         return functools.reduce(jnp.maximum, (score_spread(head, L) for head in attention.heads))
     score = getattr(attention.score, "inner", attention.score)
     tile = score.project(L.T, L.T)
     return jnp.linalg.norm(matmul(tile.queries, tile.keys.T), 2)
+
+
+def check_time(t: Any) -> None:
+    """One finite number, where it is known."""
+    if is_concrete(t):
+        number("t", t)
 
 
 def check_closes(attention: Any) -> None:

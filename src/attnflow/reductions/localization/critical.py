@@ -4,6 +4,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..._numbers import whole
@@ -38,12 +39,19 @@ def criticality(
     else:
         if perceptron is None or beta is None:
             raise InputError("tokens do not know their potential; give perceptron= and beta=.")
+        if not (isinstance(at, int) and at == -1):
+            raise InputError(f"at = {at!r} is for runs, and these are tokens at one time; leave at out.")
         x = check_tokens(tokens, Sphere())
         w = check_weights(weights, x.shape[0])
     model = PerceptronBlock(beta, perceptron)
     if depends_on_time(model):
         raise InputError("beta or the perceptron changes with time, and so do critical points; give both at one time.")
-    return float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
+    found = float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
+    if not np.isfinite(found) and bool(jnp.isfinite(x).all()):
+        raise InputError(
+            f"e^beta overflows in {x.dtype} at beta = {float(model.beta):g}; take a smaller one, or float64."
+        )
+    return found
 
 
 @eqx.filter_jit

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...models import Perceptron
-from ._landscape import Landscape, landscape
+from ._landscape import GRID, Landscape, landscape
 from .density import exponential_modes, of_modes, polynomial_modes
 
 CONSTANT = "U is constant on the circle: the minimiser is the uniform law."
@@ -45,10 +45,16 @@ def expected_localization(perceptron: Perceptron, beta: Any) -> Expected:
     left = _has_kinks(here) if name == "relu" else name in DECAY and _transcendental(here)
     if left:
         return Expected("atomic", f"{DECAY[name]}: no law makes the whole circle critical.")
-    modes = polynomial_modes(here)
-    if not np.abs(modes[1:]).max() > here.equal:
+    if _is_constant(here):
         return Expected("density", CONSTANT)
-    return _by_sign(of_modes(modes).is_law, "U has finitely many modes")
+    return _by_sign(of_modes(polynomial_modes(here)).is_law, "U has finitely many modes")
+
+
+def _is_constant(here: Landscape) -> bool:
+    """Whether U is, up to the rounding of its neurons: not whether it is small beside the kernel."""
+    z = here.length * np.cos(GRID[:, None] - here.angle) + here.b
+    size = np.abs(here.function.primitive(z)).max(axis=0) @ np.abs(here.omega)
+    return not np.ptp(here.external(GRID)) > 8 * here.equal * size
 
 
 def _has_kinks(here: Landscape) -> bool:

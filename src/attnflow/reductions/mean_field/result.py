@@ -1,24 +1,30 @@
 """A law on a grid at many times, and the tokens that represent it."""
 
 import dataclasses
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from ..._numbers import whole
 from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention
 from ._chart import Chart, centres, chart_of, faces
+from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
 
 NARROW = 4  # cells: peaks of a smaller width at half their height are told
-MUCH = 0.01  # of the mass: as much in such peaks is worth a word
+
+ENDED = {
+    Outcome.MAX_STEPS: "The law did not reach its final time within max_steps steps; raise max_steps or lower cells.",
+    Outcome.STALLED: "The step size shrank to round-off before the final time: the velocities of the law blow up.",
+    Outcome.NOT_FINITE: "The velocities of the law became infinite or not-a-number, or the map did not converge.",
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +35,9 @@ class MeanField:
     - `ends (T, 2)` of the grid, `faces (T, N + 1)`, `centres (T, N)`: angles, or numbers.
     - `weights (T, N)`: masses at the centres that integrate smooth functions to fourth order; `mean(f)` uses them.
     - `tokens(at)`, `quantiles(n, at)`, `sample(n, at, key=…)`: tokens that represent the law at one time.
-    - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells, and `resolution`, a sentence about it.
+    - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells; `details (T,)`, the part of the mass
+      that half as many cells would misplace.
+    - `resolved`: whether nothing speaks against the law; `limits`, sentences on what does; `resolution`, these in one.
     - `result`, `stats`, `model`, `provenance`: how it ended, at what cost, and what was solved.
     """
 
@@ -79,15 +87,21 @@ class MeanField:
         """Masses at the centres, for integrals of smooth functions."""
         return quadrature_weights(self.masses, self.chart.periodic)
 
-    def mean(self, f: Callable[[np.ndarray], Any]) -> np.ndarray:
+    def mean(self, f: Any) -> np.ndarray:
         r"""$\int f\,d\mu_t$ at every time, for a function of angles, or of numbers, that takes an array `(T, N)`."""
+        if not callable(f):
+            raise InputError(f"a {type(f).__name__} is no function; give one that takes an array, for example np.cos.")
         values = np.asarray(f(self.centres))
+        if values.dtype.kind not in "biuf":
+            raise InputError(f"the function returned {values.dtype} values; return one real number for each point.")
         if values.shape not in ((), self.masses.shape):
             raise InputError(f"the function returned shape {values.shape} for {self.masses.shape}; one value each.")
         return np.sum(self.weights * values, axis=1)
 
-    def energy(self, scale: str | None = None) -> np.ndarray:
+    def energy(self, scale: Any = None) -> np.ndarray:
         """The model's declared energy at every time, as `af.energy`; a model without one is refused in a sentence."""
+        if scale is not None and not isinstance(scale, str):
+            raise InputError(f"energy scale {scale!r} is no name; leave it out for the default.")
         points = jnp.asarray(self.chart.points(self.centres))
         chosen = self.model.energy_scale(scale, points[0])
         return np.asarray(_energies(self.model, points, jnp.asarray(self.weights), chosen))
@@ -101,9 +115,14 @@ class MeanField:
         count = whole("n", n)
         return self._at_levels((np.arange(count) + 0.5) / count, at)
 
-    def sample(self, n: Any, at: int = -1, *, key: PRNGKeyArray) -> Float[Array, "n d"]:
+    def sample(self, n: Any, at: int = -1, *, key: Any) -> Float[Array, "n d"]:
         """`n` independent tokens from the law, uniform within a cell."""
-        return self._at_levels(np.asarray(jax.random.uniform(key, (whole("n", n),))), at)
+        count = whole("n", n)
+        try:
+            levels = jax.random.uniform(key, (count,))
+        except (TypeError, ValueError):
+            raise InputError(f"key = {key!r} is no random key; give jax.random.key(0), for example.") from None
+        return self._at_levels(np.asarray(levels), at)
 
     def _at_levels(self, levels: np.ndarray, at: int) -> Array:
         at = self._saved(at)
@@ -119,17 +138,49 @@ class MeanField:
         return np.sum(np.where(in_peaks(self.masses, self.chart.periodic), self.masses, 0), axis=1)
 
     @property
-    def resolution(self) -> str:
-        """A sentence: whether the grid resolves the law, and from when on it does not."""
-        cells, unresolved = self.masses.shape[1], self.unresolved[np.isfinite(self.mass)]
+    def details(self) -> np.ndarray:
+        """The part of the mass that half as many cells would misplace, at every time: small for a resolved law."""
+        return details(self.masses, self.chart.periodic)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the law came to its end, and the grid resolves it, and attention, at all times kept."""
+        return not self.limits
+
+    @functools.cached_property
+    def limits(self) -> tuple[str, ...]:
+        """Why the law is not to be trusted, and from when on, in sentences; empty if it is resolved."""
+        known = np.isfinite(self.masses).all(axis=1) & np.isfinite(self.ends).all(axis=1)
+        ts, ends, masses = self.ts[known], self.ends[known], self.masses[known]
+        cells, told = self.masses.shape[1], []
+        if self.result is not Outcome.SUCCESSFUL:
+            told.append(ENDED.get(self.result, self.result.value))
+        if not known.all():
+            told.append(f"There is no law at {int(np.sum(~known))} of the {len(self.ts)} times, from t = "
+                        f"{self.ts[np.argmin(known)]:.4g} on: these rows are NaN.")  # fmt: skip
+        told.append(narrow_attention(self.model, self.chart, ts, ends, cells))
+        unresolved, rough = self.unresolved[known], self.details[known]
         lost = unresolved > MUCH
-        if not lost.any():
-            return f"The law is resolved by {cells} cells at all times kept."
-        return (
-            f"From t = {self.ts[np.argmax(lost)]:.4g} on there is mass ({unresolved[-1]:.0%} at the end) in clusters "
-            f"narrower than {NARROW} of the {cells} cells: their width is that of the grid, and they are moved as "
-            "atoms; take more cells if that matters."
-        )
+        if lost.any():
+            told.append(
+                f"From t = {ts[np.argmax(lost)]:.4g} on there is mass ({unresolved[-1]:.0%} at the end) in clusters "
+                f"narrower than {NARROW} of the {cells} cells: their width is that of the grid, and they are moved as "
+                "atoms; take more cells if that matters."
+            )
+        early = (rough > MUCH) & ~np.logical_or.accumulate(lost)
+        if early.any():
+            first = int(np.argmax(early))
+            told.append(
+                f"At t = {ts[first]:.4g} the {cells} cells are too few for the law: half as many would misplace "
+                f"{rough[first]:.0%} of its mass; take more cells."
+            )
+        told.append(deciding_tails(self.model, self.chart, ts, ends, masses))
+        return tuple(sentence for sentence in told if sentence)
+
+    @property
+    def resolution(self) -> str:
+        """In words: whether the grid resolves the law, and from when on and why it does not."""
+        return " ".join(self.limits) or f"The law is resolved by {self.masses.shape[1]} cells at all times kept."
 
     def to_xarray(self):
         """The law as an `xarray.Dataset` with the dimensions `time`, `cell` and `face`."""
@@ -152,7 +203,8 @@ class MeanField:
         where = "circle" if self.chart.periodic else "line"
         return (
             f"MeanField({self.masses.shape[1]} cells on the {where}, {len(self.ts)} times from {self.ts[0]:g} to "
-            f"{self.ts[-1]:g} ({self.clock}), {self.result.name.lower()}, {self.stats['steps']} steps)"
+            f"{self.ts[-1]:g} ({self.clock}), {self.result.name.lower()}, {self.stats['steps']} steps"
+            f"{''.join(f'; {sentence}' for sentence in self.limits)})"
         )
 
 

@@ -21,13 +21,7 @@ from ._checked import times
 from ._density import Density, checked_interval, initial_masses
 from ._field import TABLE, Field, State, cells_of_attention, score_table
 from ._scheme import Plan, solve
-from .result import MeanField
-
-ENDED = {
-    Outcome.MAX_STEPS: "The law did not reach its final time within max_steps steps; raise max_steps or lower cells.",
-    Outcome.STALLED: "The step size shrank to round-off before the final time: the velocities of the law blow up.",
-    Outcome.NOT_FINITE: "The velocities of the law became infinite or not-a-number, or the map did not converge.",
-}
+from .result import ENDED, MeanField
 
 
 def mean_field(
@@ -62,11 +56,16 @@ def mean_field(
 
     **Returns:** a `MeanField`. Third order for smooth laws, in cells and steps together. Mass is conserved, and no
     density is negative, also when a law becomes a sum of Diracs. These are a cell or two wide then, and move as atoms,
-    which `resolution` tells. Computed outside `jit`; in float32 mass is conserved to its six digits only.
+    which `resolution` tells, besides all else that
+    the grid does not resolve (`limits`). Computed outside `jit`; in float32 mass is conserved to its six digits only.
 
     ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
     """
     model = _checked_model(model)
+    if not isinstance(throw, bool):
+        raise InputError(f"throw = {throw!r} should be True or False.")
+    if not isinstance(kernel, str):
+        raise InputError(f"kernel = {kernel!r} is no name; leave it out, or take 'table' or 'dense'.")
     chart = chart_of(model)
     _check_dimension(model, chart)
     ends = checked_interval(chart, interval)
