@@ -8,12 +8,10 @@ from jaxtyping import Array, Float
 
 from ..._linear_algebra import covariance_factor, finite_array
 from ...errors import InputError
-from ...spaces import Numbers, is_concrete
+from ...spaces import is_concrete
 
 
-def law(
-    alpha: Numbers, Sigma: Numbers | None, L: Numbers | None
-) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d r"]]:
+def law(alpha: Any, Sigma: Any, L: Any) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d r"]]:
     """The mean and a factor of the covariance, with the same leading axes."""
     if (Sigma is None) == (L is None):
         raise InputError("give the covariance Sigma0, or a factor of it as L0 with Sigma0 = L0 L0^T: one of the two.")

@@ -1,18 +1,17 @@
 r"""Clouds of tokens that stand for a Gaussian law: with its mean and covariance, to the last digit."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
 from ..._numbers import whole
 from ...errors import InputError
-from ...spaces import Numbers
 from ._law import law
 
 
-def cloud(
-    n: int, alpha: Numbers, Sigma: Numbers | None = None, *, L: Numbers | None = None, seed: int = 0
-) -> Float[np.ndarray, "n d"]:
+def cloud(n: Any, alpha: Any, Sigma: Any = None, *, L: Any = None, seed: Any = 0) -> Float[np.ndarray, "n d"]:
     r"""`n` tokens, a scrambled Sobol sequence taken through the normal quantile function, recentred and whitened.
 
     Their mean is $\alpha$ and their covariance (with $1/n$) is $\Sigma$ or $LL^\top$, up to rounding. Other moments are
@@ -32,7 +31,7 @@ def cloud(
     return mean + white @ factor.T
 
 
-def midpoints(n: int) -> Float[np.ndarray, " n"]:
+def midpoints(n: Any) -> Float[np.ndarray, " n"]:
     r"""$\Phi^{-1}((i - \frac12)/n)$: `n` numbers for the standard normal law, without chance. Their variance is less
     than one by about $2.5/n$."""
     n = whole("n", n)

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
@@ -21,7 +21,7 @@ from ...flows._outcome import ending as solved
 from ...flows._provenance import provenance
 from ...flows._step_sizes import UntilRoundOff
 from ...models import GaussianModel, at_time, jump_times
-from ...spaces import Numbers, is_concrete
+from ...spaces import is_concrete
 from ._beyond import beyond
 from ._ending import BLOW_UP, LARGEST_MEAN, Ending, ending, gone_on
 from ._law import law
@@ -39,22 +39,22 @@ class _Plan(NamedTuple):
 
 def flow(
     attention: Any,
-    alpha0: Numbers,
-    Sigma0: Numbers | None = None,
+    alpha0: Any,
+    Sigma0: Any = None,
     *,
-    L0: Numbers | None = None,
-    t0: ArrayLike = 0.0,
-    t1: ArrayLike | None = None,
-    ts: Numbers | None = None,
-    save: int | None = None,
+    L0: Any = None,
+    t0: Any = 0.0,
+    t1: Any = None,
+    ts: Any = None,
+    save: Any = None,
     feedforward: Any = None,
-    solver: str = "tsit5",
-    rtol: ArrayLike | None = None,
-    atol: ArrayLike | None = None,
-    max_steps: int = 100_000,
-    ceiling: float | int = 1e6,
-    trusted_spread: float | int | None = TRUSTED,
-    throw: bool = True,
+    solver: Any = "tsit5",
+    rtol: Any = None,
+    atol: Any = None,
+    max_steps: Any = 100_000,
+    ceiling: Any = 1e6,
+    trusted_spread: Any = TRUSTED,
+    throw: Any = True,
 ) -> Run:
     r"""Integrate mean and covariance of a Gaussian law from $N(\alpha_0, \Sigma_0)$ at `t0`.
 

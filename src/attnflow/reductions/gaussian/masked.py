@@ -13,7 +13,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ...attention import Linear
 from ...attention._gaussian import AffineField
@@ -21,19 +21,19 @@ from ...errors import InputError
 from ...models import at_time
 from ...pairsums import check_width
 from ...pairsums._algebra import matmul
-from ...spaces import Numbers, check_weights, is_concrete
+from ...spaces import check_weights, is_concrete
 from ._law import law
 from .velocity import check_time
 
 
 def masked_linear_velocity(
     attention: Any,
-    alpha: Numbers,
-    Sigma: Numbers | None = None,
+    alpha: Any,
+    Sigma: Any = None,
     *,
-    L: Numbers | None = None,
-    theta: Numbers | None = None,
-    t: ArrayLike = 0.0,
+    L: Any = None,
+    theta: Any = None,
+    t: Any = 0.0,
 ) -> AffineField:
     r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
 

@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number
@@ -15,17 +15,17 @@ from ...attention._gaussian import AffineField
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums._algebra import matmul
-from ...spaces import Numbers, is_concrete
+from ...spaces import is_concrete
 from ._law import law
 
 
 def velocity(
     attention: Any,
-    alpha: Numbers,
-    Sigma: Numbers | None = None,
+    alpha: Any,
+    Sigma: Any = None,
     *,
-    L: Numbers | None = None,
-    t: ArrayLike = 0.0,
+    L: Any = None,
+    t: Any = 0.0,
 ) -> AffineField:
     r"""`(GL, c)` with $\Gamma(x) = c + G(x - \alpha)$ on $N(\alpha, \Sigma)$, $\Sigma = LL^\top$; many by leading axes.
 

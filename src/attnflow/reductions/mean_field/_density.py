@@ -17,7 +17,7 @@ NODES = 5  # of Gauss and Legendre, for the average of a function over a cell: e
 Density = Callable[[np.ndarray], Any] | Numbers
 
 
-def initial_masses(density: Density, ends: np.ndarray, cells: Any) -> np.ndarray:
+def initial_masses(density: Any, ends: np.ndarray, cells: Any) -> np.ndarray:
     """The mass of every cell; they sum to one."""
     if callable(density):
         masses = _averages(density, ends, whole("cells", CELLS if cells is None else cells, FEWEST, MOST))

@@ -13,31 +13,31 @@ from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows._compiled import timed_call
 from ...flows._provenance import provenance
-from ...models import AbstractModel, SelfAttention, jump_times
+from ...models import SelfAttention, jump_times
 from ...pairsums import Full, resolve_kernel
-from ...spaces import Numbers, is_concrete
+from ...spaces import is_concrete
 from ._chart import Chart, chart_of
 from ._checked import times
-from ._density import Density, checked_interval, initial_masses
+from ._density import checked_interval, initial_masses
 from ._field import TABLE, Field, State, cells_of_attention, score_table
 from ._scheme import Plan, solve
 from .result import ENDED, MeanField
 
 
 def mean_field(
-    model: AbstractModel,
-    density: Density,
+    model: Any,
+    density: Any,
     *,
-    t0: Numbers = 0.0,
-    t1: Numbers | None = None,
-    ts: Numbers | None = None,
+    t0: Any = 0.0,
+    t1: Any = None,
+    ts: Any = None,
     save: Any = None,
     cells: Any = None,
-    interval: Numbers | None = None,
-    cfl: Numbers = 0.5,
+    interval: Any = None,
+    cfl: Any = 0.5,
     max_steps: Any = 1_000_000,
-    kernel: str = "auto",
-    throw: bool = True,
+    kernel: Any = "auto",
+    throw: Any = True,
 ) -> MeanField:
     r"""Solve $\partial_t\mu + \operatorname{div}(\mu\,\Gamma_\mu) = 0$ on the circle or on the line.
 
