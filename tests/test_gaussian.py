@@ -570,6 +570,11 @@ def test_runs_are_saved_and_cited(tmp_path):
     assert repr(read) == repr(run) and read.provenance["limits"] == []
 
 
+def test_derivatives_are_in_reverse_mode():
+    with pytest.raises(InputError, match=r"take jax\.grad or"):
+        jax.jvp(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0).xs, (ALPHA,), (ALPHA,))
+
+
 def test_an_array_keeps_its_precision():
     mean, factor = law(np.zeros(3, "float32"), np.float32(in_space(SIGMA)), None)
     assert mean.dtype == factor.dtype == np.float32

@@ -110,6 +110,8 @@ def flow(
         timed = timed_call(_many if batch else _one, plan, model, *laws, numbers)
     except TypeError as error:  # what JAX says when shapes do not fit
         reason = str(error).splitlines()[0].rstrip(".")
+        if "forward-mode" in reason:
+            raise InputError("a Gaussian flow has derivatives in reverse mode; take jax.grad or jax.jacrev.") from error
         raise InputError(
             f"the map, or the layer beside it, does not fit a law in dimension {mean.shape[-1]}: {reason}."
         ) from error
