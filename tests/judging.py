@@ -39,7 +39,8 @@ def survivors(claims, results):
     left = list(claims)
     for spoil in _spoilers():
         bad = spoilt(spoil)
-        left = [claim for claim in left if judge(claim, bad, results.scale)["status"] == "holds"]
+        with np.errstate(all="ignore"):  # logarithms of what is negative now
+            left = [claim for claim in left if judge(claim, bad, results.scale)["status"] == "holds"]
     return [claim.id for claim in left]
 
 

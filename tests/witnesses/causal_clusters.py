@@ -45,7 +45,7 @@ def clusters(rng, draws, n=200, beta=64.0, gap=0.05, batch=4):
         theta, t, counted = rng.uniform(0, 2 * np.pi, (min(batch, draws - first), n)), 0.0, []
         for end in TIMES:
             while t < end - 1e-9:
-                h = 0.05 if t < 5 else 0.125 if t < 25 else 0.5
+                h = 0.1 if t < 5 else 0.25 if t < 25 else 1.0
                 a = velocity(theta)
                 b = velocity(theta + h / 2 * a)
                 c = velocity(theta + h / 2 * b)
@@ -72,7 +72,7 @@ def table():
     rng = np.random.default_rng(0)
     both = two_ends(rng, 4000)
     print(f"two clusters: {both.mean():.4f}±{np.sqrt(both.var() / len(both)):.4f}", flush=True)
-    counted = clusters(rng, 240)
+    counted = clusters(rng, 96)
     print("clusters", counted.mean(axis=0), counted.std(axis=0, ddof=1) / np.sqrt(len(counted)))
 
 

@@ -267,7 +267,8 @@ def _refuse_too_wide(claim: Claim, e: Any, slack: Any) -> None:
     """An error bar wider than what the claim should detect, or as wide as all that is possible, lets nothing fail."""
     import numpy as np
 
-    detects = np.reshape(_flat(claim.detects), np.shape(e)) if isinstance(claim.detects, list) else claim.detects
+    detects = np.asarray(_flat(claim.detects), float)
+    detects = detects.reshape(np.shape(e)) if isinstance(claim.detects, list) else detects[0]
     e, slack, detects = (a.ravel() for a in np.broadcast_arrays(e, slack, detects))
     wide = np.flatnonzero(slack > detects)
     if wide.size:

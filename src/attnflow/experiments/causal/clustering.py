@@ -29,7 +29,7 @@ def cells(scale: str) -> list[Cell]:
     full = scale == "full"
     some, many = (40, 200) if full else (20, 40)
     return [
-        {"part": "limits", "draws": [100, 400, many, some, some]},
+        {"part": "limits", "draws": [100, 500, many, some, some]},
         {"part": "counts", "d": 2, "n": 200, "draws": 2000},
         {"part": "counts", "d": 2, "n": 5000, "draws": 4000 if full else 1000},
         {"part": "counts", "d": 3, "n": 200, "draws": 2000},
