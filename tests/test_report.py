@@ -53,8 +53,8 @@ def picture(results):
 
 
 def claim(name, kind, expected, measured, **more):
-    common = {"statement": f"a < b & {name}", "source": "Theorem 1", "provenance": "theorem"}
-    return Claim(id=name, kind=kind, expected=expected, measure=lambda r: measured, **common, **more)
+    common = {"statement": f"a < b & {name}", "source": "Theorem 1", "provenance": "theorem", **more}
+    return Claim(id=name, kind=kind, expected=expected, measure=lambda r: measured, **common)
 
 
 EXPERIMENT = Experiment(
@@ -69,10 +69,10 @@ EXPERIMENT = Experiment(
         claim("good", "equal", 1.5, 1.5),
         claim("bad", "equal", [1.0, 2.0, 3.0], [1.0, float("nan"), 3.0]),
         claim("bounded", "at_most", 1e-8, [1e-9, 2e-9]),
-        claim("noisy", "equal", 1.0, (1.1, 0.05), tolerance=3, tolerance_kind="sigma"),
+        claim("noisy", "equal", 1.0, (1.1, 0.05), tolerance=3, tolerance_kind="sigma", detects=0.25),
         claim("later", "property", True, True, scales=("full",)),
         claim("broken", "equal", 1.0, "nonsense", note="it's odd"),
-        claim("flags", "property", True, [True, False]),
+        claim("flags", "property", True, [True, False], provenance="observation"),
     ],
 )
 
@@ -108,6 +108,7 @@ def test_verdicts_are_told_in_words_and_signs(report):
     for sign, status in (("✓", "holds"), ("✗", "fails"), ("–", "skipped"), ("!", "error")):
         assert re.search(rf'class="status {status}"><b aria-hidden="true">{sign}</b> {status}<', html)
     assert "A measured number is not finite" in structure.text and "1.1 ± 0.05" in structure.text
+    assert "detects 0.25" in structure.text and "1 observation among them" in structure.text
 
 
 def test_everything_needed_to_run_it_again(report):

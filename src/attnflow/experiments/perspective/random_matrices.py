@@ -51,7 +51,7 @@ def cells(scale: str) -> list[Cell]:
         {"part": "map", "ensemble": name, **shape, **grid, **times, "draws": 32 if full else 16, "solver": e.solver}
         for name, e in ENSEMBLES.items()
     ]
-    control = {"part": "control", **shape, "beta": CONTROL_BETA, "t1": 8.0, "times": 9, "draws": 256 if full else 64}
+    control = {"part": "control", **shape, "beta": CONTROL_BETA, "t1": 8.0, "times": 9, "draws": 256 if full else 128}
     small = {"n": 12, "d": 16, "draws": 32 if full else 8}
     others = [
         {"part": "exact", **small},

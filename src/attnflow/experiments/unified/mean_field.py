@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CELLS = {"quick": 256, "full": 1024}
 ORDER = {"quick": (128, 256), "full": (64, 128, 256, 512, 1024)}
 TOKENS = {"quick": (64, 256), "full": (64, 256, 1024)}
-REALIZATIONS = {"quick": 160, "full": 400}
+REALIZATIONS = {"quick": 240, "full": 400}
 SMOOTH = {"beta": 4.0, "t1": 2.0}  # the law stays smooth until then
 EARLY = {"beta": 4.0, "t1": 0.5}  # fluctuations have grown, and are still small for 64 tokens
 
