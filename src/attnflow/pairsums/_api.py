@@ -96,11 +96,12 @@ def pair_sums(
     **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
 
     In every engine a key (or value) that a query does not see, by `pairs` or by a weight of zero, does not matter to
-    it, even if it is NaN or infinite: padding may hold anything. A query that sees such a key gets NaN.
+    it, even if it is NaN or infinite: padding may hold anything. A query that sees such a key gets NaN, with a zero
+    gradient; one that sees such a value gets it in that column of the sum.
     """
     x, y, values, log_w = checked(score, x, y, values, log_w, pairs)
     given = shielded(x, y, values, log_w, pairs)
-    x, y, values, log_w, _ = given
+    x, y, values, log_w = given[:4]
     m = y.shape[0]
     chosen = resolve_kernel(kernel, x.shape[0], m)
     reduction, selection = as_reduction(reduce)
@@ -124,7 +125,7 @@ def pair_sums(
         else:
             _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
-    return given.restored(num), given.restored(log_z)
+    return given.restored(num, log_z)
 
 
 def pair_weights(
@@ -167,8 +168,8 @@ def pair_weights(
         _, log_mass = weights(Pointwise(jnp.ones_like))
         log_c = jnp.where(log_mass > -jnp.inf, -log_mass, 0)
     if log:
-        return given.restored(reduction.log_weights(logits, outside, log_z, log_c), i)
-    return given.restored(reduction.scaled(num, log_z, log_c)[0], i)
+        return given.restored_rows(reduction.log_weights(logits, outside, log_z, log_c), i)
+    return given.restored_rows(reduction.scaled(num, log_z, log_c)[0], i)
 
 
 def _rows(rows: Any, n: int) -> Int[Array, " r"]:

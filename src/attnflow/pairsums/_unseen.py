@@ -5,29 +5,41 @@ get NaN afterwards. This costs time proportional to the tokens, no engine knows 
 numbers that are left: zero for what is not seen, and no NaN of a query that nobody asked for spreads to its keys.
 """
 
+import functools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ._pairs import AbstractPairs
+from ._reductions import Sums
 
 
 class Shielded(NamedTuple):
-    """Tokens, values and log weights without NaN or infinity, and the queries whose result is NaN (`None`: no such)."""
+    """Tokens, values and log weights without what is not seen; and which results are NaN all the same (`None`: none).
+
+    These are the results of queries that are, or see, no numbers, and sums of values that are none, by column.
+    """
 
     x: Float[Array, "n d"]
     y: Float[Array, "m e"]
     values: Float[Array, "m p"]
     log_w: Float[Array, " m"] | None
-    spoiled: Bool[Array, " n"] | None
+    spoiled: Bool[Array, " n"] | None = None
+    spoiled_sums: Bool[Array, "n p"] | None = None
 
-    def restored(self, result: Float[Array, "r *p"], rows: Int[Array, " r"] | None = None) -> Float[Array, "r *p"]:
-        """Results of (some) queries, with NaN for those that are, or see, no numbers."""
+    def restored(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
+        """The results of an engine, with NaN where they are none."""
+        if self.spoiled is not None:
+            num, log_z = self.restored_rows(num), jnp.where(self.spoiled, jnp.nan, log_z)
+        return (num if self.spoiled_sums is None else jnp.where(self.spoiled_sums, jnp.nan, num)), log_z
+
+    def restored_rows(self, rows: Float[Array, "r m"], i: Int[Array, " r"] | None = None) -> Float[Array, "r m"]:
+        """What belongs to the queries `i`, by default to all."""
         if self.spoiled is None:
-            return result
-        spoiled = self.spoiled if rows is None else self.spoiled[rows]
-        return jnp.where(spoiled.reshape(-1, *(1,) * (result.ndim - 1)), jnp.nan, result)
+            return rows
+        return jnp.where((self.spoiled if i is None else self.spoiled[i])[:, None], jnp.nan, rows)
 
 
 def shielded(
@@ -37,19 +49,30 @@ def shielded(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
 ) -> Shielded:
-    """Nothing is done where every query sees every key: then NaN spreads to all by itself."""
-    if log_w is None and pairs.complete:
-        return Shielded(x, y, values, log_w, None)
-    sound = _finite(y) & _finite(values)
-    harmful = ~sound
-    if log_w is not None:
-        counts = log_w != -jnp.inf
-        harmful = counts & (harmful | jnp.isnan(log_w))
-        sound = sound & counts
-        log_w = jnp.where(jnp.isnan(log_w), -jnp.inf, log_w)
+    """Where every query sees every key, NaN spreads to all by itself, and only keys without weight are replaced."""
+    if pairs.complete and log_w is None:
+        return Shielded(x, y, values, log_w)
+    counts = jnp.ones(len(y), bool) if log_w is None else log_w != -jnp.inf
     own = _finite(x)
-    spoiled = ~own | pairs.sees(harmful, x.shape[0])
-    return Shielded(_instead(x, own), _instead(y, sound), _instead(values, sound), log_w, spoiled)
+    x = _instead(x, own)
+    if pairs.complete:
+        return Shielded(x, _instead(y, counts), _instead(values, counts), log_w, ~own)
+    keys, numbers = _finite(y), jnp.isfinite(values)
+    harmful = ~keys
+    if log_w is not None:
+        harmful = counts & (harmful | jnp.isnan(log_w))
+        log_w = jnp.where(jnp.isnan(log_w), -jnp.inf, log_w)
+    sees = functools.partial(pairs.sees, n=len(x))
+    lost = counts[:, None] & ~numbers
+    sums = jax.vmap(sees, in_axes=1, out_axes=1)(lost) if values.shape[1] else None
+    return Shielded(
+        x,
+        _instead(y, keys & counts),
+        jnp.where(counts[:, None] & numbers, values, 0),
+        log_w,
+        ~own | sees(harmful),
+        sums,
+    )
 
 
 def _finite(a: Float[Array, "m e"]) -> Bool[Array, " m"]:
@@ -57,5 +80,5 @@ def _finite(a: Float[Array, "m e"]) -> Bool[Array, " m"]:
 
 
 def _instead(a: Float[Array, "m e"], sound: Bool[Array, " m"]) -> Float[Array, "m e"]:
-    """A unit vector in place of a token, which every score and every engine takes; any number would do for a value."""
+    """A unit vector in place of a token, which every score and every engine takes; any numbers would do for values."""
     return jnp.where(sound[:, None], a, (jnp.arange(a.shape[1]) == 0).astype(a.dtype)[None, :])
