@@ -62,6 +62,8 @@ def shielded(
     if log_w is not None:
         harmful = counts & (harmful | jnp.isnan(log_w))
         log_w = jnp.where(jnp.isnan(log_w), -jnp.inf, log_w)
+    first = jnp.zeros(1, int)
+    pairs.log_weight(first, first, len(x), len(y))  # what pairs refuse is raised here, and not inside a transformation
     sees = functools.partial(pairs.sees, n=len(x))
     lost = counts[:, None] & ~numbers
     sums = jax.vmap(sees, in_axes=1, out_axes=1)(lost) if values.shape[1] else None
