@@ -348,7 +348,8 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
         raise InputError(f"{shown(models)} holds no models; give one, or a list of them.")
     if not callable(sampler):
         raise InputError(f"sampler = {shown(sampler)} is no function; give one of a random key that returns tokens.")
-    x0 = check_tokens(sampler(_keys(models[0], key, 0)[0]), models[0].space)
+    drawn: Any = sampler(_keys(models[0], key, 0)[0])
+    x0 = check_tokens(drawn, models[0].space)
     return x0 if dtype is None else x0.astype(dtype)
 
 

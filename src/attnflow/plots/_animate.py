@@ -147,7 +147,7 @@ class _Writer(FFMpegWriter):
 
 
 def _mp4(canvas: FigureCanvasAgg, pictures: Iterator[None], fps: float) -> bytes:
-    writer = _Writer(fps=fps)
+    writer = _Writer(fps=fps)  # pyright: ignore[reportArgumentType]  (ffmpeg takes fractions, too)
     with tempfile.TemporaryDirectory() as folder:
         film = Path(folder) / "film.mp4"
         with writer.saving(canvas.figure, str(film), canvas.figure.dpi):
