@@ -26,8 +26,10 @@ def finite_array(name: str, values: Any) -> np.ndarray:
     if given.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; give real ones.")
     if not np.isfinite(found).all():
-        where = np.argwhere(~np.isfinite(found))[0].tolist() if found.ndim else ""
-        raise InputError(f"{name} has an entry that is not finite{f' (at {where})' if where else ''}; give numbers.")
+        if found.ndim == 0:
+            raise InputError(f"{name} = {found:g} has an entry that is not finite; give a finite number.")
+        where = np.argwhere(~np.isfinite(found))[0].tolist()
+        raise InputError(f"{name} has an entry that is not finite (at {where}); give numbers.")
     return found
 
 

@@ -64,6 +64,8 @@ def meeting_time(model: Any, found: Drift, chord: np.ndarray) -> np.ndarray:
     end = 2 * np.arcsin(np.minimum(chord / 2, 1))
     start = np.clip(np.asarray(found.angle, float), end, np.pi - 1e-6)
     share = np.clip(np.asarray(found.share, float), 0, 1)
-    time = two_cluster_time(float(model.attention.beta), u0=start, u1=np.minimum(end, start), p=share, kind=model.clock)
-    time = np.asarray(time, float)
+    between = {"u0": start, "u1": np.minimum(end, start), "p": share}
+    log_time = two_cluster_time(float(model.attention.beta), **between, kind=model.clock, log=True)
+    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
+        time = np.exp(np.asarray(log_time, float))
     return time if isinstance(model.attention, Softmax) else time / np.asarray(found.mass, float)
