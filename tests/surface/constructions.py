@@ -18,7 +18,7 @@ ROWS = [
     Call(
         "interpolation_classifier",
         arguments=arguments(inputs=INPUTS, labels=[0, 1], mode="auto", seed=0),
-        without=ON_HOST,
+        without={**ON_HOST, "junk:outputs:shape": "a sequence may have one output"},
     ),
     ResultOf("InterpolatingClassifier", row="interpolation_classifier"),
 ]

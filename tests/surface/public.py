@@ -5,7 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import types
-from typing import Any
+from typing import Any, get_origin
 
 import attnflow as af
 
@@ -29,7 +29,8 @@ def public_names() -> dict[str, Any]:
     for prefix, module in _modules():
         for name in getattr(module, "__all__", None) or vars(module):
             thing = getattr(module, name)
-            if name.startswith("_") or isinstance(thing, types.ModuleType) or not _ours(thing, module):
+            alias = get_origin(thing) is not None  # of types, for annotations
+            if name.startswith("_") or alias or isinstance(thing, types.ModuleType) or not _ours(thing, module):
                 continue
             # Small constants may be one object by accident; functions and classes are not.
             if id(thing) in homes and callable(thing):
