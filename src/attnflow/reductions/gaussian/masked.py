@@ -37,7 +37,8 @@ def masked_linear_velocity(
 ) -> AffineField:
     r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
 
-    **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order;
+    **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order
+    (one mean, or one covariance, stands for all positions);
     `theta (S,)`, the masses of the positions, `None` for equal ones; `t`, the time that schedules are
     taken at.
     """
