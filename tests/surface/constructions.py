@@ -11,14 +11,15 @@ ON_HOST = {
 }
 INPUTS = np.stack([POINTS[:2, :2], POINTS[2:4, :2]])
 OUTPUTS = np.stack([POINTS[:2, 1:], POINTS[1:3, 1:]])
+OUTPUT = {**ON_HOST, "junk:outputs:shape": "a sequence may have one output"}
 
 ROWS = [
-    Call("interpolate", arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", seed=0), without=ON_HOST),
+    Call("interpolate", arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", seed=0), without=OUTPUT),
     ResultOf("InterpolatingTransformer", row="interpolate"),
     Call(
         "interpolation_classifier",
         arguments=arguments(inputs=INPUTS, labels=[0, 1], mode="auto", seed=0),
-        without={**ON_HOST, "junk:outputs:shape": "a sequence may have one output"},
+        without=ON_HOST,
     ),
     ResultOf("InterpolatingClassifier", row="interpolation_classifier"),
 ]

@@ -62,7 +62,7 @@ ROWS = [
             "points": 4,
             "rtol": 1e-8,
         },
-        read=lambda run: run.log_ts[1:],
+        read=lambda run: run.info["merge_log_t"],
         traced=("x0",),
         tolerance=1e-6,
         without={
