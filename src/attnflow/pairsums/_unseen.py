@@ -49,14 +49,15 @@ def shielded(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
 ) -> Shielded:
-    """Where every query sees every key, NaN spreads to all by itself, and only keys without weight are replaced."""
-    if pairs.complete and log_w is None:
-        return Shielded(x, y, values, log_w)
-    counts = jnp.ones(len(y), bool) if log_w is None else log_w != -jnp.inf
+    """Where every query sees every key, one bad key is a matter of all, and only keys without weight are replaced."""
     own = _finite(x)
+    if pairs.complete and log_w is None:
+        return Shielded(x, y, values, log_w, ~(own & jnp.isfinite(y).all()))
+    counts = jnp.ones(len(y), bool) if log_w is None else log_w != -jnp.inf
     x = _instead(x, own)
     if pairs.complete:
-        return Shielded(x, _instead(y, counts), _instead(values, counts), log_w, ~own)
+        y = _instead(y, counts)
+        return Shielded(x, y, _instead(values, counts), log_w, ~(own & jnp.isfinite(y).all()))
     keys, numbers = _finite(y), jnp.isfinite(values)
     harmful = ~keys
     if log_w is not None:
