@@ -38,6 +38,7 @@ LABELS = {
     "paper": r"rescaled time $\tau$",
 }
 FLAT = 0.01  # how far, of its height, the energy of a plateau may be from the predicted one
+PARTS = 8  # of a step, in the clock of the proof: its quadrature is then finer than the steps at any tolerance
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,7 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
 
     Not as an integral over $t$, in which the last part of a merge is lost to rounding. The speed in this clock is
     nearly linear in $u$, and for a linear one the mean of its inverse over a step is that of the logarithmic mean.
+    Steps are as long as the solver could make them: each is divided into `PARTS`, tokens moving along great circles.
     """
     model: Any = run.model
     log_beta = _log_beta(run)
@@ -223,8 +225,9 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     normalised = jnp.asarray(type(model.attention).__name__ == "Softmax")
     near = 1 / np.sqrt(float(beta) * log_beta)
     w = jnp.asarray(_masses(run))
-    slow = along(_log_speed, _padded(run.xs), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
-    slow = np.asarray(slow, float)[: run.xs.shape[0]]
+    path = _divided(np.asarray(run.xs), PARTS)
+    slow = along(_log_speed, _padded(path), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
+    slow = np.asarray(slow, float)[: len(path)]
     if run.clock in ("USA", "beta-USA"):
         slow = slow + float(beta) + (np.log(float(beta)) if run.clock == "beta-USA" else 0.0)
     before, after = slow[:-1], slow[1:]
@@ -232,8 +235,18 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(after - before)
         mean = np.maximum(before, after) + np.where(apart > 1e-6, np.log(-np.expm1(-apart) / apart), -apart / 2)
-        step = np.where(np.isfinite(mean), _steps(run) * np.exp(-mean), 0.0)  # nothing moves: no time passes
+        inverse = np.where(np.isfinite(mean), np.exp(-mean), 0.0)  # nothing moves: no time passes
+    step = _steps(run) * inverse.reshape(-1, PARTS).mean(axis=1)
     return np.concatenate([[0.0], np.cumsum(step)]) / log_beta
+
+
+def _divided(xs: np.ndarray, parts: int) -> np.ndarray:
+    """The path `(T, n, d)` with `parts - 1` states between two rows, along chords drawn out to the sphere."""
+    share = (np.arange(parts) / parts)[None, :, None, None]
+    between = xs[:-1, None] + share * np.diff(xs, axis=0)[:, None]
+    between = between.reshape(-1, *xs.shape[1:])
+    between /= np.linalg.norm(between, axis=-1, keepdims=True)
+    return np.concatenate([between, xs[-1:]])
 
 
 def _log_speed(
@@ -255,7 +268,7 @@ def _log_speed(
     return most + jnp.log(jnp.linalg.norm(velocity)) - jnp.max(jnp.where(far, exponent, -jnp.inf))
 
 
-def _padded(xs: Float[Array, "T n d"]) -> Float[Array, "S n d"]:
+def _padded(xs: Float[Array | np.ndarray, "T n d"]) -> Float[Array, "S n d"]:
     """The last row repeated up to a power of two, so that runs of many lengths share a compiled program."""
     rows = 1 << max(xs.shape[0] - 1, 63).bit_length()
     known = np.asarray(xs)  # JAX would compile a concatenation for every length
