@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import whole
+from .._parameters import parameter
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import is_concrete
-from ._attention import AbstractAttention, parameter
+from ._attention import AbstractAttention
 from ._gaussian import AffineField
 from .softmax import Softmax
 
@@ -71,6 +72,30 @@ class MultiHead(AbstractAttention):
         raise InputError("multi-head attention has one score per head; look at the heads, attention.heads[0].score.")
 
     @property
+    def V(self) -> NoReturn:
+        raise InputError("multi-head attention has values per head; look at the heads, attention.heads[0].V.")
+
+    @property
+    def reduce(self) -> NoReturn:
+        raise InputError("multi-head attention has sums per head; look at the heads, attention.heads[0].reduce.")
+
+    @property
+    def exponential(self) -> bool:
+        return False
+
+    @property
+    def row_stochastic(self) -> bool:
+        return False
+
+    @property
+    def isotropic(self) -> bool:
+        return self.W is None and all(head.isotropic for head in self.heads)
+
+    @property
+    def continuous(self) -> bool:
+        return all(head.continuous for head in self.heads)
+
+    @property
     def papers(self) -> tuple[str, ...]:
         return ENTRY.papers
 
@@ -117,6 +142,10 @@ class MultiHead(AbstractAttention):
     def closure(self) -> str:
         """The weakest of the heads' closures."""
         return next(kind for kind in ("none", "projected", "exact") if kind in {h.closure for h in self.heads})
+
+    def bounded_growth(self, d: int) -> str | None:
+        reasons = [head.bounded_growth(d) for head in self.heads]
+        return " and ".join(dict.fromkeys(map(str, reasons))) if all(reasons) else None
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
         r"""$GL = \sum_h W_hG_hL$ and $c = \sum_h W_hc_h$."""

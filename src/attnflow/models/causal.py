@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from .._numbers import whole
+from .._parameters import non_negative
 from ..attention import Softmax, Unnormalized
-from ..attention._attention import non_negative
 from ..errors import InputError
 from ..pairsums import Causal
 from ..spaces import is_concrete

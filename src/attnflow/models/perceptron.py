@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._linear_algebra import finite_array
-from ..attention._attention import parameter
+from .._parameters import parameter
 from ..errors import InputError
 from ..pairsums._algebra import matmul
 from . import activations

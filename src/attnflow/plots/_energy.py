@@ -21,7 +21,7 @@ def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure
     from ..diagnostics import energy as measure
 
     values = np.asarray(measure(run, scale=scale), dtype=float)
-    name = str(run.model.energy_scale(None, run.xs[0]) if scale is None else scale)
+    name = str(run.model.energy().scale(scale))
     ts, _ = times(run)
     with style():
         ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax

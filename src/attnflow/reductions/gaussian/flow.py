@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
-from ...attention._attention import parameter
+from ..._parameters import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
 from ...flows._asked import TOLERANCES, step_options, times

@@ -103,8 +103,8 @@ class MeanField:
         if scale is not None and not isinstance(scale, str):
             raise InputError(f"energy scale {scale!r} is no name; leave it out for the default.")
         points = jnp.asarray(self.chart.points(self.centres))
-        chosen = self.model.energy_scale(scale, points[0])
-        return np.asarray(_energies(self.model, points, jnp.asarray(self.weights), chosen))
+        energy = self.model.energy()
+        return np.asarray(_energies(energy, points, jnp.asarray(self.weights), energy.scale(scale)))
 
     def tokens(self, at: int = -1) -> Float[Array, "N d"]:
         """The centres as tokens; `weights[at]` are their masses, for `af.simulate(…, weights=…)`."""
@@ -209,5 +209,5 @@ class MeanField:
 
 
 @eqx.filter_jit
-def _energies(model: Any, points: Float[Array, "T n d"], w: Float[Array, "T n"], scale: str) -> Float[Array, " T"]:
-    return jax.lax.map(lambda item: model.attention.energy(item[0], item[1], scale=scale), (points, w))
+def _energies(energy: Any, points: Float[Array, "T n d"], w: Float[Array, "T n"], scale: str) -> Float[Array, " T"]:
+    return jax.lax.map(lambda item: energy.value(*item, scale=scale), (points, w))
