@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..pairsums import AbstractScore, pair_sums
 from ..spaces import is_concrete, log_weights
 
@@ -37,7 +37,7 @@ def bilinear_form(attention: Any, d: int) -> np.ndarray:
 
 def is_symmetric(attention: Any, d: int) -> bool:
     B = bilinear_form(attention, d)
-    return B.shape == (d, d) and bool(np.allclose(B, B.T, rtol=0, atol=1e-12 * np.abs(B).max(initial=1)))
+    return B.shape == (d, d) and bool(np.allclose(B, B.T, rtol=0, atol=1e-12 * np.abs(B).max(initial=0)))
 
 
 def direction(attention: Any, d: int) -> int:
@@ -52,14 +52,20 @@ def direction(attention: Any, d: int) -> int:
     return -1 if V.shape == B.shape and np.allclose(V, -B, **tolerance) else 0
 
 
-def scale_offset(scale: str, beta: Float[Array, ""]) -> Float[Array, ""]:
+def scale_offset(scale: Any, beta: Float[Array, ""]) -> Float[Array, ""]:
     """Log of the factor from the scale `"E"` to another one; `"E_B"` is the scale `"E"` of its own B.
 
     `"E_S"`, Sinkhorn's, is the one scale of its map.
     """
+    _check_known(scale, (*SCALES, "E_S"))
     if scale in ("E", "E_B", "E_S"):
         return jnp.zeros_like(beta)
     return -beta if scale == "E_p" else jnp.log(2 * beta) - beta
+
+
+def _check_known(scale: Any, scales: tuple[str, ...]) -> None:
+    if not isinstance(scale, str) or scale not in scales:
+        raise InputError(f"energy scale {shown(scale)} is unknown; choose one of {', '.join(scales)}.")
 
 
 def exponential_energy(
@@ -67,19 +73,20 @@ def exponential_energy(
     beta: Float[Array, ""],
     x: Float[Array, "n d"],
     w: Float[Array, " n"] | None,
-    scale: str,
+    scale: Any,
     kernel: str = "auto",
 ) -> Float[Array, ""]:
     """The energy of one cloud, from log sums, so that a large beta does not overflow on the bounded scales."""
     _, log_z = pair_sums(score, x, x, 1.0, log_w=log_weights(w), reduce="exp", kernel=kernel)
     beta = beta.astype(x.dtype)
     log_w = log_weights(jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w)
+    offset = scale_offset(scale, beta)
     if scale == "Ehat":  # without the division by beta, so that beta = 0 is no special case
         return jnp.exp(jax.nn.logsumexp(log_z + log_w - beta))
-    return jnp.exp(jax.nn.logsumexp(log_z + log_w + scale_offset(scale, beta))) / (2 * beta)
+    return jnp.exp(jax.nn.logsumexp(log_z + log_w + offset)) / (2 * beta)
 
 
-def check_scale(scale: str | None, attention: Any, x: Float[Array, "n d"], on_sphere: bool) -> str:
+def check_scale(scale: Any, attention: Any, x: Float[Array, "n d"], on_sphere: bool) -> str:
     """The scale asked for, or the default; refused in a sentence where it means nothing."""
     d = x.shape[-1]
     if not is_concrete(attention.B, attention.Q, attention.K, attention.V):
@@ -92,8 +99,7 @@ def check_scale(scale: str | None, attention: Any, x: Float[Array, "n d"], on_sp
     identity = bool(np.array_equal(bilinear_form(attention, d), np.eye(d)))
     usual = "Ehat" if identity and on_sphere else ("E" if identity else "E_B")
     scale = usual if scale is None else scale
-    if scale not in SCALES:
-        raise InputError(f"energy scale {scale!r} is unknown; choose one of {', '.join(SCALES)}.")
+    _check_known(scale, SCALES)
     if scale in ("Ehat", "E_p") and usual != "Ehat":
         raise InputError(f"the scale {scale!r} is for B = I on the sphere; here ask for {usual!r}.")
     if scale == "E" and not identity:

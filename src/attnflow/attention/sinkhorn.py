@@ -201,7 +201,7 @@ class Sinkhorn(AbstractAttention):
         """+1 if the flow climbs its energy (V = B symmetric), -1 if it descends (V = -B), 0 otherwise."""
         return direction(self, d)
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
+    def energy_scale(self, scale: Any, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
         """`"E_S"`, the one scale this map has; refused in a sentence where it means nothing."""
         if self.half_steps is not None:
             raise InputError("this model has no energy: N half-steps of Sinkhorn are no gradient flow; converge them.")
@@ -209,12 +209,12 @@ class Sinkhorn(AbstractAttention):
             raise InputError("this model has no energy: B is not symmetric; its flow is no gradient flow.")
         if not on_sphere and self.energy_direction(x.shape[-1]) == 0:
             raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
-        if scale not in (None, SCALE):
+        if scale is not None and not (isinstance(scale, str) and scale == SCALE):
             raise InputError(f"energy scale {scale!r} is not for Sinkhorn attention; ask for {SCALE!r}.")
         return SCALE
 
     def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str = SCALE, kernel: str = "auto"
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any = SCALE, kernel: str = "auto"
     ) -> Float[Array, ""]:
         r"""$E(\mu) = \max_\pi \int \beta\langle x, By\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)
         = -\int (f + h)\,d\mu$ over plans $\pi$ of $\mu$ to itself."""

@@ -100,12 +100,12 @@ class Unnormalized(AbstractAttention):
         """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""
         return direction(self, d)
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
+    def energy_scale(self, scale: Any, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
         """The energy scale asked for, or the default; refused in a sentence where it means nothing."""
         return check_scale(scale, self, x, on_sphere)
 
     def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any, kernel: str = "auto"
     ) -> Float[Array, ""]:
         """The interaction energy of one cloud on one of the scales."""
         return exponential_energy(self.score, self.beta, x, w, scale, kernel)

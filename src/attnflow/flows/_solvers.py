@@ -115,7 +115,7 @@ SCHEMES: dict[str, Scheme] = {
 }
 
 
-def get_scheme(name: str) -> Scheme:
-    if name not in SCHEMES:
+def get_scheme(name: Any) -> Scheme:
+    if not isinstance(name, str) or name not in SCHEMES:
         raise InputError(f"solver {name!r} is unknown; choose one of {', '.join(SCHEMES)}.")
     return SCHEMES[name]

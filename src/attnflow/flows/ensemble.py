@@ -76,10 +76,10 @@ def ensemble(
     key: PRNGKeyArray,
     t0: float = 0.0,
     weights: Numbers | None = None,
-    solver: str = "rk4",
+    solver: Any = "rk4",
     dt: float | None = None,
     dtype: Any = None,
-    engine: str = "auto",
+    engine: Any = "auto",
     chunk: int | None = None,
 ) -> EnsembleResult:
     """Statistics of a flow from random tokens.
@@ -350,21 +350,24 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
         raise InputError(f"sampler = {shown(sampler)} is no function; give one of a random key that returns tokens.")
     drawn: Any = sampler(_keys(models[0], key, 0)[0])
     x0 = check_tokens(drawn, models[0].space)
-    return x0 if dtype is None else x0.astype(dtype)
+    try:
+        return x0 if dtype is None else x0.astype(jax.dtypes.canonicalize_dtype(dtype))
+    except (TypeError, ValueError):
+        raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.") from None
 
 
-def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
+def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:
     times = np.atleast_1d(finite_array("ts", ts))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any() or times[0] < t0:
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
-    if solver not in STEPS:
+    if not isinstance(solver, str) or solver not in STEPS:
         raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
     if not 0 < dt < np.inf:
         raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
     return at_layers(t0, times[-1], times, False, dt)[1] if solver == "layers" else times
 
 
-def _step(models: list[AbstractModel], solver: str, dt: float | None, key: Any, t0: float) -> float:
+def _step(models: list[AbstractModel], solver: Any, dt: float | None, key: Any, t0: float) -> float:
     dt = None if dt is None else real("dt", dt)
     steps = {natural_step(model, solver, dt, key, t0) for model in models}
     if len(steps) > 1:

@@ -49,7 +49,7 @@ def simulate(
     t1: ArrayLike | None = None,
     ts: Numbers | None = None,
     weights: Numbers | None = None,
-    solver: str = "tsit5",
+    solver: Any = "tsit5",
     dt: ArrayLike | None = None,
     rtol: ArrayLike | None = None,
     atol: ArrayLike | None = None,

@@ -93,9 +93,9 @@ class PerceptronBlock(AbstractModel):
             velocity = jnp.exp(log_z)[:, None] * read + drift
         return -velocity if self.repulsive else velocity
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
+    def energy_scale(self, scale: Any, x: Float[Array, "n d"]) -> str:
         """The one scale of this energy: attention and potential are not rescaled apart."""
-        if scale not in (None, SCALE):
+        if scale is not None and not (isinstance(scale, str) and scale == SCALE):
             raise InputError(f"energy scale {scale!r} is not for a perceptron block; its one scale is {SCALE!r}.")
         if depends_on_time(self):
             raise InputError("this model has no energy: its parameters change with time.")
@@ -108,14 +108,14 @@ class PerceptronBlock(AbstractModel):
         return -1 if self.repulsive else 1
 
     def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str = SCALE, kernel: str = "auto"
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any = SCALE, kernel: str = "auto"
     ) -> Float[Array, ""]:
         r"""$\frac1{2\beta}\sum_{ij}w_iw_je^{\beta\langle x_i, x_j\rangle} + \sum_iw_iU(x_i)$."""
         mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w
         attention = exponential_energy(Inner(self.beta), self.beta, x, w, "E", kernel)
         return attention + jnp.sum(mass * self.perceptron.potential(x))
 
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str) -> Float[Array, " n"]:
+    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any) -> Float[Array, " n"]:
         r"""The metric of the gradient flow weighs token $i$ by $w_i$, or by $w_iZ_i$."""
         if not self.softmax_preconditioned:
             return jnp.zeros(x.shape[:1], x.dtype)

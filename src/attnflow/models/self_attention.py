@@ -94,7 +94,7 @@ class SelfAttention(AbstractModel):
         V: Any = attention.V
         return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
+    def energy_scale(self, scale: Any, x: Float[Array, "n d"]) -> str:
         """The scale of this model's declared energy; a model without one is refused in a sentence."""
         choose = getattr(self.attention, "energy_scale", None)
         if choose is None:
@@ -113,13 +113,13 @@ class SelfAttention(AbstractModel):
         return attention.energy_direction(d)
 
     def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
+        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any, kernel: str = "auto"
     ) -> Float[Array, ""]:
         """The interaction energy of one cloud on one of the scales."""
         attention: Any = self.attention
         return attention.energy(x, w, scale=scale, kernel=kernel)
 
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str) -> Float[Array, " n"]:
+    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: Any) -> Float[Array, " n"]:
         r"""$\log m_i$: the metric in which the flow climbs the energy, on that scale, weighs token $i$ by $w_im_i$."""
         attention: Any = self.attention
         return attention.log_metric(x, w) + scale_offset(scale, attention.beta.astype(x.dtype))

@@ -32,15 +32,15 @@ def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax:
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
-def merges(run: Any, view: Literal["angles", "tree"] | None = None, ax: Axes | None = None) -> Figure:
+def merges(run: Any, view: Any = None, ax: Axes | None = None) -> Figure:
     """Draw who merges with whom and when, against the logarithm of time.
 
     - `"angles"` (tokens on the circle): the angle of each token. `"tree"`: tokens as leaves, in an order in which no
       branches cross. A dot is a merge, its area the mass of the new cluster.
     """
     frames = read(run)
-    view = view or ("angles" if frames.d == 2 and frames.space == "sphere" else "tree")
-    if view not in ("angles", "tree"):
+    view = view if view is not None else ("angles" if frames.d == 2 and frames.space == "sphere" else "tree")
+    if not isinstance(view, str) or view not in ("angles", "tree"):
         raise InputError(f"view {shown(view)} is unknown; choose 'angles' or 'tree'.")
     if view == "angles" and frames.d != 2:
         raise InputError(f"tokens in dimension {frames.d} have no single angle; take view='tree'.")
