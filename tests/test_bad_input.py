@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -253,6 +254,12 @@ HUGE = 10**30  # an integer that no C type holds
 CHOICES = np.arange(3)  # comparing it with a name gives an array
 KEYS = ("x", 3.5, HUGE, True, [1, 2], np.arange(5), np.zeros(5, np.uint32), np.nan, jax.random.split(jax.random.key(0)))
 
+
+def ensemble(**options: Any):
+    given = {"realizations": 2, "ts": [0.1], "reduce": af.LastState(), "key": jax.random.key(0), **options}
+    return af.ensemble(SA, lambda key: X, **given)
+
+
 DOORS = {
     "tokens": lambda: simulate([[HUGE, 1], [1, 0]]),
     "weights": lambda: simulate(weights=[HUGE, 1, 1, 1]),
@@ -277,12 +284,9 @@ DOORS = {
     "kind": lambda: af.registry.entries(CHOICES),
     "entry": lambda: af.registry.get("attention", CHOICES),
     "mode": lambda: af.interpolate([X], [X], mode=CHOICES),
-    **{
-        f"{option} of an ensemble": lambda option=option: af.ensemble(
-            SA, lambda k: X, realizations=2, ts=[0.1], reduce=af.LastState(), key=jax.random.key(0), **{option: CHOICES}
-        )
-        for option in ("solver", "engine", "dtype")
-    },
+    "solver of an ensemble": lambda: ensemble(solver=CHOICES),
+    "engine of an ensemble": lambda: ensemble(engine=CHOICES),
+    "dtype of an ensemble": lambda: ensemble(dtype=CHOICES),
 }
 
 
