@@ -645,3 +645,11 @@ def test_causal_pairs_in_a_model():
     np.testing.assert_allclose(run.xs.reshape(2, -1), witness, rtol=0, atol=1e-8)
     with pytest.raises(af.errors.InputError, match=r"no energy.*sees all\.$"):
         af.energy(run)
+
+
+@pytest.mark.parametrize("t1", [100.0, 30.0])
+def test_the_last_of_eulers_steps_is_looked_at(t1):
+    """One step of 100 throws the tokens far past each other; so does one of 30, with nothing after it to tell."""
+    x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(beta=1.0), x0, t1=t1, solver="euler", dt=t1, save=1, throw=False)
+    assert run.result is af.Outcome.COARSE_STEPS
