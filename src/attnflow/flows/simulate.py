@@ -217,7 +217,7 @@ def _solve(
         progress_meter=ProgressBar() if plan.progress else diffrax.NoProgressMeter(),
     )
     ys: Any = solution.ys
-    xs, end = (ys[:-1], ys[-1]) if late else (ys, None)
+    xs, end = (ys[:-1] if late else ys), ys[-1]
     stats: Any = solution.stats
     reached = model.space.holds(xs).all(axis=1)  # diffrax fills what it did not reach with infinities
     xs = jnp.where(reached[:, None, None], xs, jnp.nan)
@@ -230,7 +230,8 @@ def _solve(
     if "dt" in numbers:
         errors = step_errors(solution.controller_state)
         if late:
-            inner, state = (solution.solver_state, None) if isinstance(solver, Euler) else solution.solver_state
+            carried: Any = solution.solver_state
+            inner, state = (carried, None) if isinstance(solver, Euler) else carried
             last = euler_error(right_hand_side(numbers["span"], end, state), inner)
             errors = errors.after(relative(last, end), jnp.zeros((), x0.dtype))
         counts["coarseness"] = errors.coarseness

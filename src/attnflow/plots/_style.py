@@ -81,7 +81,7 @@ def style(**changes: Any) -> AbstractContextManager[None]:
     return mpl.rc_context(settings)
 
 
-def axes_for(ax: Any, width: float | int, height: float | int, in_space: bool = False) -> Any:
+def axes_for(ax: Any, width: float | int, height: float | int, in_space: bool = False) -> Axes:
     """The axes that were given, or those of a new figure; three-dimensional ones where the picture is `in_space`."""
     if ax is None:
         return new_figure(width, height).add_subplot(projection="3d" if in_space else None)
