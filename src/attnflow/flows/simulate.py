@@ -25,9 +25,9 @@ from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._random import natural_step, typed, written
-from ._solvers import Euler, euler_error, get_scheme
+from ._solvers import euler_error, get_scheme
 from ._step_sizes import clock_from, relative, step_errors, step_sizes
-from ._warm import started, warm_started
+from ._warm import WarmStart, started, warm_started
 from .hardmax_layers import through_layers
 from .run import Info, Run
 
@@ -231,7 +231,7 @@ def _solve(
         errors = step_errors(solution.controller_state)
         if late:
             carried: Any = solution.solver_state
-            inner, state = (carried, None) if isinstance(solver, Euler) else carried
+            inner, state = carried if isinstance(solver, WarmStart) else (carried, None)
             last = euler_error(right_hand_side(numbers["span"], end, state), inner)
             errors = errors.after(relative(last, end), jnp.zeros((), x0.dtype))
         counts["coarseness"] = errors.coarseness
