@@ -645,3 +645,11 @@ def test_causal_pairs_in_a_model():
     np.testing.assert_allclose(run.xs.reshape(2, -1), witness, rtol=0, atol=1e-8)
     with pytest.raises(af.errors.InputError, match=r"no energy.*sees all\.$"):
         af.energy(run)
+
+
+@pytest.mark.parametrize("attention", [af.Softmax(1.0), af.Sinkhorn(1.0)])
+def test_the_last_of_eulers_steps_is_looked_at(attention):
+    """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
+    x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver="euler", dt=100.0, save=1, throw=False)
+    assert run.result is af.Outcome.COARSE_STEPS
