@@ -262,3 +262,10 @@ def test_an_ensemble_of_one_is_as_coarse_as_its_run(solver: str, key: jax.Array)
     run = af.simulate(model, sampler(jax.random.fold_in(key, 0)), t1=1.0, **options)
     assert result.stats["coarseness"] == pytest.approx(float(run.stats["coarseness"]), rel=1e-9)
     assert result.stats["coarseness"] > 0
+
+
+def test_double_precision_is_not_silently_single():
+    options = {"realizations": 2, "ts": [0.1], "reduce": af.Mean(lambda t, x, w: x), "key": jax.random.key(0)}
+    sampler = lambda key: af.sphere.uniform(n=4, d=3, key=key)  # noqa: E731
+    with jax.enable_x64(False), pytest.raises(InputError, match="precision"):
+        af.ensemble(af.SelfAttention(beta=1.0), sampler, dtype="float64", **options)

@@ -395,10 +395,19 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
         raise InputError(f"sampler = {shown(sampler)} is no function; give one of a random key that returns tokens.")
     drawn: Any = sampler(_keys(models[0], key, 0)[0])
     x0 = check_tokens(drawn, models[0].space)
+    return x0 if dtype is None else x0.astype(_precision(dtype))
+
+
+def _precision(dtype: Any) -> np.dtype:
     try:
-        return x0 if dtype is None else x0.astype(jax.dtypes.canonicalize_dtype(dtype))
+        given = np.dtype(dtype)
     except (TypeError, ValueError):
-        raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.") from None
+        given = None
+    if given not in (np.float32, np.float64):
+        raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.")
+    if given == np.float64 and jnp.result_type(float) != np.float64:
+        raise InputError("dtype = float64, and JAX computes in 32 bits; call attnflow.precision('float64') first.")
+    return given
 
 
 def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:
