@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..pairsums import AbstractScore, Reduce, Total, pair_sums
 from ..spaces import is_concrete, log_weights
 
@@ -48,22 +48,27 @@ class AbstractEnergy(eqx.Module):
 
     @abc.abstractmethod
     def value(
-        self, x: Float[Array, "n d"], weights: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
+        self,
+        x: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None = None,
+        *,
+        scale: str | None = None,
+        kernel: str = "auto",
     ) -> Float[Array, ""]:
-        """The energy of one cloud."""
+        """The energy of one cloud, on a scale or on the usual one."""
 
     @abc.abstractmethod
     def log_metric(
-        self, x: Float[Array, "n d"], weights: Float[Array, " n"] | None, *, scale: str
+        self, x: Float[Array, "n d"], weights: Float[Array, " n"] | None = None, *, scale: str | None = None
     ) -> Float[Array, " n"]:
         r"""$\log m_i$: the metric in which the flow climbs the energy weighs token $i$ by $w_im_i$."""
 
-    def scale(self, name: str | None = None) -> str:
+    def scale(self, name: Any = None) -> str:
         """The scale of that name, the usual one by default; refused in a sentence where there is none."""
         if name is None:
             return self.scales[0]
-        if name not in self.scales:
-            raise InputError(f"the energy of this model has no scale {name!r}; take {' or '.join(self.scales)}.")
+        if not isinstance(name, str) or name not in self.scales:
+            raise InputError(f"the energy of this model has no scale {shown(name)}; take {' or '.join(self.scales)}.")
         return name
 
 
@@ -95,17 +100,17 @@ class InteractionEnergy(AbstractEnergy):
     def direction(self) -> int:
         return direction(self.score, self.V)
 
-    def scale(self, name: str | None = None) -> str:
+    def scale(self, name: Any = None) -> str:
         name = super().scale(name)
         if name != "Ehat" and is_concrete(self._beta) and self._beta == 0:
             raise InputError(f"at beta = 0 the scale {name!r} diverges; the energy of that limit is |mean of x|^2 / 2.")
         return name
 
-    def value(self, x, weights, *, scale, kernel="auto"):
-        return exponential_energy(self.score, self._beta, x, weights, scale, kernel)
+    def value(self, x, weights=None, *, scale=None, kernel="auto"):
+        return exponential_energy(self.score, self._beta, x, weights, self.scale(scale), kernel)
 
-    def log_metric(self, x, weights, *, scale):
-        beta = self._beta.astype(x.dtype)
+    def log_metric(self, x, weights=None, *, scale=None):
+        scale, beta = self.scale(scale), self._beta.astype(x.dtype)
         if not isinstance(self.reduce, Total):
             log_z = pair_sums(self.score, x, x, 1.0, log_w=log_weights(weights), reduce="exp")[1]
             return log_z + scale_offset(scale, beta)
@@ -142,7 +147,7 @@ def direction(score: Any, V: Any) -> int:
 
 
 def _tolerance(B: np.ndarray) -> float:
-    return 1e-12 * np.abs(B).max(initial=1)
+    return 1e-12 * np.abs(B).max(initial=0)
 
 
 def scale_offset(scale: str, beta: Float[Array, ""]) -> Float[Array, ""]:

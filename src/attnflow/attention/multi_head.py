@@ -189,7 +189,7 @@ def _output_matrices(W: Any, H: int) -> Any:
     floating = jnp.result_type(float)
     try:
         parts = [w if eqx.is_array(w) else jnp.asarray(w, floating) for w in W]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"W = {W!r} is not a list of numbers or of matrices, one per head.") from None
     parts = [w if jnp.issubdtype(w.dtype, jnp.floating) else jnp.asarray(w, floating) for w in parts]
     if len(parts) != H or len({w.ndim for w in parts}) != 1 or parts[0].ndim not in (0, 2):

@@ -234,12 +234,13 @@ class TransportEnergy(AbstractEnergy):
     def direction(self) -> int:
         return direction(self.attention.score, self.attention.V)
 
-    def value(self, x, weights, *, scale="E_S", kernel="auto"):
+    def value(self, x, weights=None, *, scale=None, kernel="auto"):
+        self.scale(scale)
         found = self.attention.potentials(x, weights, kernel=kernel)
         total = found.f + found.h
         return -jnp.mean(total) if weights is None else -jnp.sum(jnp.where(weights > 0, weights * total, 0))
 
-    def log_metric(self, x, weights, *, scale="E_S"):
+    def log_metric(self, x, weights=None, *, scale=None):
         r"""$\dot E = 2\beta\sum_i w_i|\dot x_i|^2$ for $V = B$: the metric weighs token $i$ by $2\beta w_i$."""
         return jnp.full(x.shape[:1], jnp.log(2 * self.attention.beta.astype(x.dtype)))
 

@@ -114,12 +114,13 @@ class BlockEnergy(AbstractEnergy):
     def direction(self) -> int:
         return -1 if self.block.repulsive else 1
 
-    def value(self, x, weights, *, scale="E+U", kernel="auto"):
+    def value(self, x, weights=None, *, scale=None, kernel="auto"):
+        self.scale(scale)
         mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if weights is None else weights
         attention = self._attention.value(x, weights, scale="E", kernel=kernel)
         return attention + jnp.sum(mass * self.block.perceptron.potential(x))
 
-    def log_metric(self, x, weights, *, scale="E+U"):
+    def log_metric(self, x, weights=None, *, scale=None):
         return self._attention.log_metric(x, weights, scale="E")
 
     @property

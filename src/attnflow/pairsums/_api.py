@@ -46,7 +46,7 @@ def resolve_kernel(kernel: Any, n: int, m: int) -> str:
 
     `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
     """
-    if kernel == "auto":
+    if isinstance(kernel, str) and kernel == "auto":
         if n >= NATIVE_QUERIES and native().ready:
             return "native"
         plain = plain_kernel(n, m)
@@ -179,7 +179,7 @@ def _rows(rows: Any, n: int) -> Int[Array, " r"]:
     if is_concrete(rows):
         try:
             given = np.asarray(rows)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             given = np.asarray("")
         if not np.issubdtype(given.dtype, np.integer) or given.ndim != 1 or not ((-n <= given) & (given < n)).all():
             raise InputError(f"rows = {rows!r} are not numbers of the {n} queries; give whole numbers, or a slice.")

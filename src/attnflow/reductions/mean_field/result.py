@@ -14,6 +14,7 @@ from ..._numbers import whole
 from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention
+from ...spaces import checked_key
 from ._chart import Chart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
@@ -118,11 +119,7 @@ class MeanField:
     def sample(self, n: Any, at: int = -1, *, key: Any) -> Float[Array, "n d"]:
         """`n` independent tokens from the law, uniform within a cell."""
         count = whole("n", n)
-        try:
-            levels = jax.random.uniform(key, (count,))
-        except (TypeError, ValueError):
-            raise InputError(f"key = {key!r} is no random key; give jax.random.key(0), for example.") from None
-        return self._at_levels(np.asarray(levels), at)
+        return self._at_levels(np.asarray(jax.random.uniform(checked_key(key), (count,))), at)
 
     def _at_levels(self, levels: np.ndarray, at: int) -> Array:
         at = self._saved(at)
