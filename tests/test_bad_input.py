@@ -196,7 +196,7 @@ def test_whole_numbers_are_numbers():
 def test_energies_that_mean_nothing_are_refused():
     run = af.simulate(af.SelfAttention(beta=0.0), X, ts=[0.5, 1.0])
     refused(lambda: af.energy(run, scale="E"), r"beta = 0 the scale 'E' diverges")
-    refused(lambda: af.energy(run, scale="joule"), r"energy scale 'joule' is unknown; choose one of Ehat, E, E_p, E_B")
+    refused(lambda: af.energy(run, scale="joule"), r"has no scale 'joule'; take Ehat or E or E_p or E_B")
 
     def of(attention, scale=None, space=None, diagnostic=af.energy):
         other = dataclasses.replace(run, model=af.SelfAttention(attention, space=space))
@@ -204,8 +204,8 @@ def test_energies_that_mean_nothing_are_refused():
 
     skew = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     refused(of(af.Softmax(B=skew)), r"no energy: B is not symmetric")
-    refused(of(af.Softmax(B=2 * np.eye(3)), "Ehat"), r"scale 'Ehat' is for B = I on the sphere.*'E_B'")
-    refused(of(af.Softmax(B=2 * np.eye(3)), "E"), r"scale 'E' is for B = I.*'E_B'")
+    refused(of(af.Softmax(B=2 * np.eye(3)), "Ehat"), r"no scale 'Ehat'; take E_B")
+    refused(of(af.Softmax(B=2 * np.eye(3)), "E"), r"no scale 'E'; take E_B")
     refused(of(af.Softmax(V=2 * np.eye(3)), space=af.Euclidean()), r"no energy: in R\^d")
     refused(of(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0]))), r"no energy: its parameters change with time")
     assert not af.is_gradient_flow(af.SelfAttention(af.Softmax(V=2 * skew)), 3)
@@ -272,9 +272,9 @@ DOORS = {
     "points": lambda: af.Perceptron(a=np.eye(2)).potential([HUGE, 1]),
     "modes": lambda: af.modes(X[:, :2] / np.linalg.norm(X[:, :2], axis=1)[:, None], 10**400),
     "scale": lambda: af.energy(simulate(t1=0.1), scale=CHOICES),
-    "scale of one cloud": lambda: SA.energy(jnp.asarray(X), None, scale=CHOICES),
-    "scale by a wrong name": lambda: SA.energy(jnp.asarray(X), None, scale="Eh"),
-    "scale of Sinkhorn": lambda: af.SelfAttention(af.Sinkhorn(1.0)).energy_scale(CHOICES, jnp.asarray(X)),
+    "scale of one cloud": lambda: SA.energy().value(jnp.asarray(X), scale=CHOICES),
+    "scale by a wrong name": lambda: SA.energy().value(jnp.asarray(X), scale="Eh"),
+    "scale of Sinkhorn": lambda: af.SelfAttention(af.Sinkhorn(1.0)).energy().scale(CHOICES),
     "kernel": lambda: af.pair_sums(af.Inner(1.0), X, X, X, kernel=CHOICES),
     "solver": lambda: simulate(solver=CHOICES),
     "precision": lambda: af.precision(CHOICES),

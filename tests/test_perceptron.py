@@ -161,7 +161,7 @@ def test_a_run_of_the_block(tmp_path):
     run.save(tmp_path / "run.nc")
     loaded = af.load(tmp_path / "run.nc")
     assert eqx.tree_equal(loaded.model, run.model) and "2601.21366" in af.cite(loaded)
-    with pytest.raises(InputError, match="one scale is 'E\\+U'"):
+    with pytest.raises(InputError, match=r"take E\+U"):
         af.energy(run, scale="Ehat")
     hot = dataclasses.replace(run, model=af.PerceptronBlock(0.0, run.model.perceptron))
     with pytest.raises(InputError, match="at beta = 0"):

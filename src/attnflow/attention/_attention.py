@@ -4,6 +4,7 @@ A map owns its parameters ($\beta$, $B$ or $Q, K$, and $V$) and goes through `pa
 no solver. A numeric field is an array, or a `Schedule` (see `attnflow.models`) that the model evaluates at its time.
 """
 
+import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -64,9 +65,15 @@ class AbstractAttention(eqx.Module):
     """
 
     clock: eqx.AbstractVar[str]
-    score: eqx.AbstractVar[AbstractScore]
     V: eqx.AbstractVar[Any]
-    reduce: eqx.AbstractVar[Reduce]
+
+    @property
+    @abc.abstractmethod
+    def score(self) -> AbstractScore: ...
+
+    @property
+    @abc.abstractmethod
+    def reduce(self) -> Reduce: ...
 
     def __call__(
         self,

@@ -93,8 +93,13 @@ class Total(Exponential):
     The exponential of $\log Z - b$ is taken last, so that a `shift` $b$ near the largest score keeps it in range.
     """
 
-    shift: Any = 0.0
-    factor: Any = 1.0
+    shift: Any
+    factor: Any
+
+    def __init__(self, shift: Any = 0.0, factor: Any = 1.0):
+        # A schedule is kept as it is, and the model evaluates it at its time.
+        self.shift = shift if isinstance(shift, eqx.Module) else real_array("shift", shift, 0)
+        self.factor = factor if isinstance(factor, eqx.Module) else real_array("factor", factor, 0)
 
     def result(self, num, log_z):
         factor = jnp.asarray(self.factor, log_z.dtype) * jnp.exp(log_z - jnp.asarray(self.shift, log_z.dtype))
