@@ -6,7 +6,6 @@ distance apart. Cells are a tenth of $h$ wide; those that remain open are cut in
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -74,10 +74,10 @@ def timed_rows(
     used = places()[: min(threads or count, count)]
     # Dealt like cards: costs that change slowly along the rows are shared evenly.
     deal = np.arange(-(-count // len(used)) * len(used)) % count
-    hands = [jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[deal[k :: len(used)]]), rows) for k in range(len(used))]
-    programs = [
-        _compiled(fn, _placed((*args, hand), place), unroll) for hand, place in zip(hands, used, strict=True)
+    hands = [
+        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[deal[k :: len(used)]]), rows) for k in range(len(used))
     ]
+    programs = [_compiled(fn, _placed((*args, hand), place), unroll) for hand, place in zip(hands, used, strict=True)]
     start = time.perf_counter()
     values = at_the_same_time([run for run, _ in programs])
 

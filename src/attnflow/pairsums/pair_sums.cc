@@ -320,6 +320,7 @@ template <class T> double cost_of(double pairs, long d, long p) { return pairs *
 
 // A thread is woken for this much work (some 20 microseconds) and not for less: waking it takes up to ten.
 constexpr double kWorthwhile = 60000;
+constexpr int kLooks = 20000;  // at a number in the cache, before one sleeps: about as long
 
 // Pieces of work that threads take one after the other. XLA may call the kernel from a thread of its pool while all
 // others are busy, so nobody waits for a thread to come: the caller takes pieces until none is left, and then waits for
@@ -343,7 +344,10 @@ template <class T> struct Shared {
       finished.notify_one();
     }
   }
+  // The others are nearly ready, as a rule: to sleep and to be woken would take longer.
   void wait() {
+    for (int look = 0; look < kLooks; look++)
+      if (done.load(std::memory_order_acquire) == pieces) return;
     std::unique_lock<std::mutex> lock(mutex);
     finished.wait(lock, [this] { return done.load(std::memory_order_acquire) == pieces; });
   }
