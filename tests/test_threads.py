@@ -40,7 +40,7 @@ print(json.dumps(dict(environment=dict(os.environ), settings=settings, filters=f
 
 @pytest.mark.parametrize("devices", [None, 3])
 def test_an_import_changes_nothing(devices):
-    """The package leaves a process as it is; so do all that its names stand for, but that SciPy has filters of its own."""
+    """The package leaves a process as it is; so do all that its names stand for, but for filters of SciPy."""
     given = {} if devices is None else {"JAX_NUM_CPU_DEVICES": str(devices)}
     everything = "import attnflow; [getattr(attnflow, name) for name in dir(attnflow)]"
     alone, package, names = (

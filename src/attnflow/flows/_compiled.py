@@ -24,14 +24,14 @@ class _Made:
     """Something that is made when it is first asked for, by one thread; others wait for it."""
 
     def __init__(self):
-        self._lock, self._ready, self._value = threading.RLock(), False, None
+        self._lock, self._ready, self.value = threading.RLock(), False, None
 
     def get(self, make: Callable[[], Any]) -> Any:
         with self._lock:
             if not self._ready:
-                self._value = make()
+                self.value = make()
                 self._ready = True
-            return self._value
+            return self.value
 
 
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
@@ -180,7 +180,7 @@ def compiler_options(unroll: bool = True) -> dict[str, Any]:
     wished = {
         # Sums over pairs gain a third from the widest vectors of a processor that has them.
         "xla_cpu_prefer_vector_width": 512,
-        # Devices wait for each other after minutes of work; by default one that is late for 40 seconds ends the process.
+        # Devices wait for each other after minutes of work; by default one that is 40 seconds late ends the process.
         "xla_cpu_collective_call_terminate_timeout_seconds": 10**6,
     }
     if not unroll:
