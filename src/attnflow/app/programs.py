@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..flows._compiled import compiler_options
-from ..flows._steps import rk4
+from ..flows._steps import STEPS
 from ..models import AbstractModel
 from ..pairsums import resolve_kernel
 
@@ -73,6 +73,6 @@ def _advance(
 ) -> Array:
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         # Multiples of dt, not sums: the same times whatever the pieces a run is computed in.
-        return rk4(lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, w, kernel)
+        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, w, kernel)
 
     return jax.lax.fori_loop(first, first + steps, step, (x, model.space.nearest(x)))[0]

@@ -23,6 +23,7 @@ from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
 from ..spaces import Euclidean, Sphere, power_in_range
 from ._steps import State
+from .tableaux import TABLEAUX, Tableau
 
 TOKENS = 64  # at most; the pairs of a realisation are registers
 DIMENSION = 128  # at most
@@ -201,24 +202,22 @@ def _euler_retract(space: _Space, force: Any, h: Any, state: Any) -> Any:
     return y, y
 
 
-def _euler(space: _Space, force: Any, h: Any, state: Any) -> Any:
+def _runge_kutta(tableau: Tableau, space: _Space, force: Any, h: Any, state: Any) -> Any:
     x, y = state
-    x = _moved(x, h, space.project(y, force(y)))
-    return x, space.nearest(x)
-
-
-def _rk4(space: _Space, force: Any, h: Any, state: Any) -> Any:
-    x, y = state
-    total = None
-    for weight, ahead in ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1), (1 / 6, None)):
+    total = jax.tree.map(jnp.zeros_like, x)
+    for stage in range(tableau.stages):
         v = space.project(y, force(y))
-        total = _moved(jax.tree.map(jnp.zeros_like, x) if total is None else total, weight, v)
-        y = y if ahead is None else space.nearest(_moved(x, ahead * h, v))
+        total = _moved(total, tableau.weights[stage], v)
+        if stage + 1 < tableau.stages:
+            y = space.nearest(_moved(x, tableau.ahead[stage] * h, v))
     x = _moved(x, h, total)
     return x, space.nearest(x)
 
 
-_STEPS = {"euler-retract": _euler_retract, "euler": _euler, "rk4": _rk4}
+_STEPS = {
+    "euler-retract": _euler_retract,
+    **{name: functools.partial(_runge_kutta, tableau) for name, tableau in TABLEAUX.items()},
+}
 
 
 class _Coordinates:

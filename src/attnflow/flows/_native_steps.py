@@ -15,8 +15,7 @@ from ..pairsums._library import TRAJECTORIES, native
 from ..pairsums._native import seen
 from ..spaces import Euclidean, Sphere
 from ._steps import State
-
-SOLVERS = {"euler-retract": 0, "layers": 0, "euler": 1, "rk4": 2}  # as the kernel counts them
+from .tableaux import TABLEAUX
 
 
 def why_not(model: Any, dtype: Any) -> str | None:
@@ -57,12 +56,14 @@ def native_steps(
         log_w = log_w - jnp.asarray(total.shift, dtype)
         h = h * jnp.asarray(total.factor, h.dtype)  # a factor is a faster clock, which is a longer step
     beta = attention.score.beta.astype(dtype)
-    flags = (SOLVERS[solver], isinstance(model.space, Sphere), total is None)
+    tableau = TABLEAUX.get(solver)  # none: the bare force and a retraction
+    stages = () if tableau is None else (*tableau.ahead[: tableau.stages], *tableau.weights[: tableau.stages])
+    flags = (isinstance(model.space, Sphere), total is None)
     out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2
     x, y = jax.ffi.ffi_call(TRAJECTORIES, out)(
         *(x, log_w, last, slope),
         *(no_matrix if a is None else jnp.asarray(a, dtype) for a in (B, attention.V)),
-        jnp.stack([h.astype(dtype), beta]),
+        jnp.concatenate([jnp.stack([h.astype(dtype), beta]), jnp.asarray(stages, dtype)]),
         jnp.stack([steps.astype(jnp.int32), *(jnp.int32(flag) for flag in flags)]),
     )
     return jnp.swapaxes(x, 1, 2), jnp.swapaxes(y, 1, 2)

@@ -20,21 +20,23 @@ from ..errors import InputError
 from ..models import AbstractModel
 from ..spaces import AbstractSpace
 from ._integrating_factor import IntegratingFactor
+from .tableaux import TABLEAUX, Tableau
 
-_RK4 = diffrax.ButcherTableau(
-    c=np.array([0.5, 0.5, 1.0]),
-    a_lower=(np.array([0.5]), np.array([0.0, 0.5]), np.array([0.0, 0.0, 1.0])),
-    b_sol=np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
-    # Against (k_2 + 2k_3)/3, of order 2, and 3 for linear equations: too crude to choose steps by, but free, and it
-    # shows steps that do not follow the flow.
-    b_error=np.array([1 / 6, 0, -1 / 3, 1 / 6]),
-)
+
+def _butcher(tableau: Tableau) -> diffrax.ButcherTableau:
+    nodes = tableau.nodes[1:]
+    return diffrax.ButcherTableau(
+        c=np.array(nodes, float),
+        a_lower=tuple(np.eye(len(nodes))[s, : s + 1] * c for s, c in enumerate(nodes)),
+        b_sol=np.array(tableau.weights),
+        b_error=np.array(tableau.error),
+    )
 
 
 class RK4(diffrax.AbstractERK):
     """The classical fourth-order Runge-Kutta method, which diffrax does not have."""
 
-    tableau: ClassVar[diffrax.ButcherTableau] = _RK4
+    tableau: ClassVar[diffrax.ButcherTableau] = _butcher(TABLEAUX["rk4"])
     interpolation_cls: ClassVar[Callable[..., Any]] = ThirdOrderHermitePolynomialInterpolation.from_k
 
     def order(self, terms: Any) -> int:

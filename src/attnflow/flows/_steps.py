@@ -7,6 +7,7 @@ in `simulate`. Both are carried, and the stages are a loop and not written out, 
 fold the arithmetic of a token into the sums and repeat it for every pair; what a loop carries is computed once.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..models import AbstractModel
+from .tableaux import TABLEAUX, Tableau
 
 Every = Callable[..., Any]
 State = tuple[Array, Array]
@@ -32,54 +34,57 @@ def euler_retract(
     return y, y
 
 
-def euler(every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str) -> State:
-    x, y = state
-    x = x + h * every(lambda z: _velocity(model, t, z, w, kernel), y)
-    return x, every(model.space.nearest, x)
-
-
-def rk4(
-    every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str, latest: Any = None
+def runge_kutta(
+    tableau: Tableau,
+    every: Every,
+    model: AbstractModel,
+    t: Any,
+    h: Any,
+    state: State,
+    w: Any,
+    kernel: str,
+    latest: Any = None,
 ) -> State:
-    """The classical method. `latest`: no stage hears a later time, whatever `t + h` rounds to."""
-    x, y = state
+    """A step of an explicit scheme. `latest`: no stage is at a later time, whatever `t + h` rounds to."""
+    x = state[0]
     latest = t + h if latest is None else latest
-    here, weight, ahead = (
-        jnp.asarray(c, x.dtype) for c in ([0, 1 / 2, 1 / 2, 1], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [1 / 2, 1 / 2, 1, 0])
-    )
-
-    def stage(k: Any, carry: State) -> State:
-        z, total = carry
-        v = every(lambda u: _velocity(model, jnp.minimum(t + here[k] * h, latest), u, w, kernel), z)
-        return every(model.space.nearest, x + ahead[k] * h * v), total + weight[k] * v
-
-    _, total = jax.lax.fori_loop(0, 4, stage, (y, jnp.zeros_like(x)))
-    x = x + h * total
+    (moved,) = _stages(tableau, tableau.stages, [tableau.weights], every, model, t, h, state, w, kernel, latest)
+    x = x + h * moved
     return x, every(model.space.nearest, x)
-
-
-# Of a flow: when its stages are, how far ahead the next is, their weights, and those of the error that `simulate` sees.
-TABLEAUX = {
-    "rk4": ((0, 1 / 2, 1 / 2, 1), (1 / 2, 1 / 2, 1, 0), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (1 / 6, 0, -1 / 3, 1 / 6)),
-    "euler": ((0, 1), (1, 0), (1, 0), (-1 / 2, 1 / 2)),
-}
 
 
 def step_error(
-    every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str, solver: str
+    tableau: Tableau, every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str
 ) -> tuple[Array, Array]:
-    """The error of a step, by the solver's embedded estimate, and how far it moves the tokens."""
+    """The error of a step, by the embedded estimate, and how far it moves the tokens."""
+    sums = [tableau.error, tableau.weights]
+    off, moved = _stages(tableau, len(tableau.nodes), sums, every, model, t, h, state, w, kernel, jnp.inf)
+    return h * off, h * moved
+
+
+def _stages(
+    tableau: Tableau,
+    count: int,
+    weights: list[tuple[float, ...]],
+    every: Every,
+    model: AbstractModel,
+    t: Any,
+    h: Any,
+    state: State,
+    w: Any,
+    kernel: str,
+    latest: Any,
+) -> list[Array]:
+    """Weighted sums of the velocities of the first stages."""
     x, y = state
-    here, ahead, weight, error = (jnp.asarray(c, x.dtype) for c in TABLEAUX[solver])
+    here, ahead, *many = (jnp.asarray(c, x.dtype) for c in (tableau.nodes, tableau.ahead, *weights))
 
-    def stage(k: Any, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        z, off, moved = carry
-        v = h * every(lambda u: _velocity(model, t + here[k] * h, u, w, kernel), z)
-        return every(model.space.nearest, x + ahead[k] * v), off + error[k] * v, moved + weight[k] * v
+    def stage(k: Any, carry: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
+        z, sums = carry
+        v = every(lambda u: _velocity(model, jnp.minimum(t + here[k] * h, latest), u, w, kernel), z)
+        return every(model.space.nearest, x + ahead[k] * h * v), [s + b[k] * v for s, b in zip(sums, many, strict=True)]
 
-    none = jnp.zeros_like(x)
-    _, off, moved = jax.lax.fori_loop(0, len(here), stage, (y, none, none))
-    return off, moved
+    return jax.lax.fori_loop(0, count, stage, (y, [jnp.zeros_like(x) for _ in many]))[1]
 
 
 def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Array:
@@ -87,8 +92,7 @@ def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Ar
 
 
 STEPS: dict[str, Callable[..., State]] = {
-    "rk4": rk4,
-    "euler": euler,
+    **{name: functools.partial(runge_kutta, tableau) for name, tableau in TABLEAUX.items()},
     "euler-retract": euler_retract,
     "layers": euler_retract,
 }

@@ -31,9 +31,10 @@ from ._native_steps import native_steps
 from ._outcome import Outcome
 from ._random import natural_step, typed
 from ._step_sizes import Errors, relative
-from ._steps import STEPS, TABLEAUX, State, step_error
+from ._steps import STEPS, State, step_error
 from ._trailing import trailing_vmap
 from .statistics import AbstractStatistic, Finite, Largest
+from .tableaux import TABLEAUX
 
 WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel
 _FINITE, _COARSE = " finite", " coarse"  # no names a user would give
@@ -168,7 +169,14 @@ def ensemble(
         result, times_taken = _run(plan, threads, realizations, _stack(models), arrays, {**statistics, **watched}, key)
     finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
-    pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
+    pairs = (
+        float(realizations)
+        * len(models)
+        * n
+        * n
+        * int(substeps.sum())
+        * (TABLEAUX[solver].stages if solver in TABLEAUX else 1)
+    )
     stats = {
         "compile_seconds": sum(t.compile_seconds for t in times_taken),
         "run_seconds": sum(t.run_seconds for t in times_taken),
@@ -303,7 +311,7 @@ def _observe(
         return trailing_vmap(fn, each, (True,) * len(each)) if innermost else jax.vmap(fn)(*each)
 
     def error(state: State, t: Array, h: Array) -> tuple[Array, Array]:
-        error, moved = step_error(every, model, t, h, state, w, plan.kernel, plan.solver)
+        error, moved = step_error(TABLEAUX[plan.solver], every, model, t, h, state, w, plan.kernel)
         return every(relative, error, state[1]), every(relative, moved, state[1])
 
     def between(state: State, item: tuple[Array, ...]) -> tuple[State, dict[str, Any]]:
@@ -316,7 +324,7 @@ def _observe(
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
             drawn = {} if keys is None else {"keys": keys}
-            drawn = {"latest": t1} if plan.solver == "rk4" else drawn
+            drawn = {"latest": t1} if plan.solver in TABLEAUX else drawn
             return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
         if plan.engine in WHOLE:

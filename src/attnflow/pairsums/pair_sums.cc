@@ -418,14 +418,13 @@ template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
 }
 
 // Many steps of one cloud of self-attention,  y' = V sum_j a_ij y_j,  a_ij ~ e^{beta <y_i, B y_j>},  on the sphere or
-// in R^d: the steps of flows/_steps.py, in its arithmetic.
-enum Solver { kEulerRetract = 0, kEuler = 1, kRk4 = 2 };
-
+// in R^d: the steps of flows/_steps.py, in its arithmetic. `ahead` and `weights` of the stages are those of
+// flows/tableaux.py; no stage is the bare force and a retraction.
 template <class T> struct Flow {
   long n, d;
   T h, beta;
-  long steps;
-  Solver solver;
+  long steps, stages;
+  const T *ahead, *weights;
   bool sphere, normalized;
   const T *bias, *last, *slope;
   const T *score, *value;  // B and V, (d, d), or nothing
@@ -532,23 +531,18 @@ template <class T> struct Flow {
   // From the state x and its nearest point y to those after one step; with a retraction y is the state.
   void step(T* x, T* y) {
     const long size = d * n;
-    if (solver == kEulerRetract) {
+    if (stages == 0) {
       force(y);
       for (long k = 0; k < size; k++) y[k] += h * num[k];
       return nearest(y);
     }
-    if (solver == kEuler) {
-      force(y), project(y);
-      for (long k = 0; k < size; k++) y[k] = x[k] += h * num[k];
-      return nearest(y);
-    }
     memset(total, 0, sizeof(T) * size);
-    for (int stage = 0; stage < 4; stage++) {
-      const T weight = stage == 0 || stage == 3 ? T(1) / 6 : T(1) / 3, ahead = stage < 2 ? h / 2 : h;
+    for (long stage = 0; stage < stages; stage++) {
+      const T weight = weights[stage], to_next = h * ahead[stage];
       force(y), project(y);
       for (long k = 0; k < size; k++) total[k] += weight * num[k];
-      if (stage == 3) break;
-      for (long k = 0; k < size; k++) y[k] = x[k] + ahead * num[k];
+      if (stage + 1 == stages) break;
+      for (long k = 0; k < size; k++) y[k] = x[k] + to_next * num[k];
       nearest(y);
     }
     for (long k = 0; k < size; k++) y[k] = x[k] += h * total[k];
@@ -556,21 +550,23 @@ template <class T> struct Flow {
   }
 };
 
-// Arguments: x (clouds, d, n), bias (n), last (n), slope (1), B (d, d), V (d, d), h and beta, and whole numbers: steps,
-// solver, sphere, normalized. Results: the state, and its nearest point.
+// Arguments: x (clouds, d, n), bias (n), last (n), slope (1), B (d, d), V (d, d), the numbers h, beta and the tableau
+// (ahead, then weights), and whole numbers: steps, sphere, normalized. Results: the state, and its nearest point.
 template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
   const Call<T> call = {frame};
   const long d = call.size(0, 2), n = call.size(0, 1), size = d * n;
   const bool agree = (call.none(1) || call.is(1, n)) && (call.none(2) || call.is(2, n)) &&
                      (call.none(3) || call.is(3, 1)) && (call.none(4) || call.is(4, d, d)) &&
-                     (call.none(5) || call.is(5, d, d)) && call.is(6, 2) && call.is(7, 4);
+                     (call.none(5) || call.is(5, d, d)) && call.size(6, 1) % 2 == 0 && call.is(7, 3);
   if (!agree) return no_agreement(frame);
   const T* numbers = call.of(6, 1, 0);
+  const long stages = (call.size(6, 1) - 2) / 2;
   const int32_t* kind = static_cast<const int32_t*>(call.argument(7).data);
-  const double cost = cost_of<T>(double(call.count()) * n * n, d, d) * kind[0] * (kind[1] == kRk4 ? 4 : 1);
+  const double cost = cost_of<T>(double(call.count()) * n * n, d, d) * kind[0] * std::max(stages, 1L);
   const auto cloud = [&](long c, T* space) {
     T* rest = space + tile_space<T>(d, d);
-    Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], Solver(kind[1]), kind[2] != 0, kind[3] != 0,
+    Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], stages, numbers + 2, numbers + 2 + stages, kind[1] != 0,
+                    kind[2] != 0,
                     call.of(1, 1, 0), call.of(2, 1, 0), call.of(3, 1, 0), call.of(4, 2, 0), call.of(5, 2, 0),
                     rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size,
                     rest + 4 * size + 2 * n, space};
@@ -579,7 +575,7 @@ template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
     memcpy(y, x, sizeof(T) * size);
     flow.nearest(y);
     for (long k = 0; k < flow.steps; k++) flow.step(x, y);
-    if (flow.solver == kEulerRetract && flow.steps > 0) memcpy(x, y, sizeof(T) * size);
+    if (flow.stages == 0 && flow.steps > 0) memcpy(x, y, sizeof(T) * size);
   };
   const long space = 4 * size + 3 * n + kLanes<T> + tile_space<T>(d, d);
   return share<T>(frame, call.count(), cost, space, cloud) ? nullptr : no_memory(frame);

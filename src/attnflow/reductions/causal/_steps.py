@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-# Where each stage stands, as a part of the step, and what it weighs.
-STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
+from ...flows.tableaux import TABLEAUX
+
+RK4 = TABLEAUX["rk4"]
 
 
 def rk4(field: Any, x: Array, t: Any, steps: int) -> Array:
@@ -16,7 +17,7 @@ def rk4(field: Any, x: Array, t: Any, steps: int) -> Array:
     Stages are a loop of their own: `field` and its derivative are compiled once, and not four times.
     """
     h = jnp.asarray(t, x.dtype) / steps
-    stages = h * jnp.asarray(STAGES, x.dtype)
+    stages = h * jnp.stack([jnp.asarray(RK4.nodes, x.dtype), jnp.asarray(RK4.weights, x.dtype)], axis=1)
 
     def step(x: Array, _: None) -> tuple[Array, None]:
         def stage(carry: tuple[Array, Array], part: Array) -> tuple[tuple[Array, Array], None]:
