@@ -1,6 +1,7 @@
 """Papers as experiments: what is computed, the figures, and every claim checked with a number.
 
-One sub-package per paper, one file per experiment; the files with an underscore are the framework.
+One sub-package per paper; in it an experiment is one file, or a folder of its claims and figures. What papers share
+is in the files with an underscore.
 """
 
 from ._claim import Claim, Skip, derived_on, judge

@@ -7,7 +7,7 @@ order: all its eigenvalues are close to $1/2t$, and tokens go to zero like $t^{-
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell, Claim, Experiment, Results
-from ._tokens import DOCS, NINE, NUMBERS, PAPER, cube, model
+from .tokens import DOCS, NINE, NUMBERS, PAPER, cube, model
 
 if TYPE_CHECKING:
     import xarray

@@ -7,7 +7,7 @@ takes as one cluster each: the program is that of five tokens.
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell, Claim, Experiment, Results
-from ._tokens import attention
+from .tokens import attention
 
 if TYPE_CHECKING:
     import xarray

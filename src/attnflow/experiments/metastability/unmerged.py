@@ -7,7 +7,7 @@ $\beta = 30$ it does not, and the last merge never happens.
 from typing import TYPE_CHECKING, Any
 
 from .. import Cell, Claim, Experiment, Results
-from ._tokens import angles, attention, tokens
+from .tokens import angles, attention, tokens
 
 if TYPE_CHECKING:
     import xarray
