@@ -6,6 +6,7 @@ is in the files with an underscore.
 
 from ._claim import Claim, Skip, derived_on, judge
 from ._experiment import Experiment
+from ._parameters import Parameter
 from ._results import Cell, Results
 
-__all__ = ["Cell", "Claim", "Experiment", "Results", "Skip", "derived_on", "judge"]
+__all__ = ["Cell", "Claim", "Experiment", "Parameter", "Results", "Skip", "derived_on", "judge"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy
     import xarray
 
+    from attnflow import Run
+
 
 def cells(scale: str) -> list[Cell]:
     many = {"n": 128, "d": 128, "t1": 15.0} if scale == "full" else {"n": 64, "d": 64, "t1": 6.0}
@@ -30,11 +32,11 @@ def cells(scale: str) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     return {"leaders": _leaders, "rank": _rank, "coordinates": _coordinates}[cell["part"]](cell)
 
 
-def _leaders(cell: Cell) -> "xarray.Dataset":
+def _leaders(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """The paper's picture of leaders: explicit Euler on x, V = W W^T and B = U U^T with uniform entries."""
     import jax.numpy as jnp
     import numpy as np
@@ -50,16 +52,13 @@ def _leaders(cell: Cell) -> "xarray.Dataset":
     z = af.rescaled(run)
     by_hand = _rescaled_layers(x0, V, B, dt, 10)
     large = jnp.array([[-30.0, 0.0], [25.0, 10.0]])
-    return xarray.Dataset(
-        {
-            "z": (("time", "token", "coordinate"), np.asarray(z.xs)),
-            "off_by": float(np.abs(np.asarray(z.xs)[:11] - by_hand).max()),
-            "large": (("query", "key"), np.asarray(af.pair_weights(af.Inner(jnp.asarray(1.0)), large, large))),
-            "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))),
-            "followers": (("time", "token"), np.asarray(af.leaders(run).followers)),
-        },
-        coords={"time": np.asarray(run.ts)},
-    )
+    data = {
+        "off_by": float(np.abs(np.asarray(z.xs)[:11] - by_hand).max()),
+        "large": (("query", "key"), np.asarray(af.pair_weights(af.Inner(jnp.asarray(1.0)), large, large))),
+        "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))),
+        "followers": (("time", "token"), np.asarray(af.leaders(run).followers)),
+    }
+    return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), z
 
 
 def _rescaled_layers(z: Any, V: Any, B: Any, dt: float, layers: int) -> "numpy.ndarray":

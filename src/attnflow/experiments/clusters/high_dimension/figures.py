@@ -16,12 +16,12 @@ def leaders_emerge(results: Results) -> Any:
 
     from attnflow import plots
 
-    data = results.select(part="leaders")
+    data, run = results.select(part="leaders"), results.run(part="leaders")
     with plots.style():
         figure = plots.new_figure(10.4, 3.5)
         for axes, t in zip(figure.subplots(1, 4), (0.0, 1.0, 3.0, 10.0), strict=True):
             now = data.sel(time=t, method="nearest")
-            z, P = np.asarray(now["z"]), np.asarray(now["P"])
+            z, P = np.asarray(run.at(now["time"].item())), np.asarray(now["P"])
             i, j = np.nonzero(P > HEARD)
             edges = np.stack([z[i], z[j]], axis=1)
             axes.add_collection(LineCollection(list(edges), colors="#6FA8D6", lw=0.5, alpha=0.6, zorder=1))

@@ -16,13 +16,15 @@ from .figures import codimension_two, hyperplanes_in_space, hyperplanes_in_the_p
 if TYPE_CHECKING:
     import xarray
 
+    from attnflow import Run
+
 
 def cells(scale: str) -> list[Cell]:
     figures = [{"part": "figure", "matrix": name, "n": 20, "half": 5.0} for name in MATRICES]
     return [{"part": "reference", "matrix": "plane"}, {"part": "reference", "matrix": "mix"}, *figures]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     import numpy as np
 
     V = np.array(MATRICES[cell["matrix"]])
@@ -35,8 +37,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
     return _described(flow(x0, np.linspace(0, 14, 141), V=V, B=np.eye(d)), V)
 
 
-def _described(run: Any, V: Any) -> "xarray.Dataset":
-    """Rescaled tokens along time; their values along the left eigenvector, or their components in F for the mix."""
+def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
+    """Values of rescaled tokens along the left eigenvector, or in F for the mix; the run of rescaled tokens."""
     import numpy as np
     import xarray
 
@@ -44,7 +46,7 @@ def _described(run: Any, V: Any) -> "xarray.Dataset":
 
     z = af.rescaled(run)
     zs = np.asarray(z.xs)
-    variables: dict[str, Any] = {"z": (("time", "token", "coordinate"), zs)}
+    variables: dict[str, Any] = {}
     split = af.detect_paranormal(V=V)
     if split.dimension == 1:
         at = int(np.argmin(np.abs(np.asarray(run.ts) - 12)))  # the groups of the reference runs are those of t = 12
@@ -63,16 +65,15 @@ def _described(run: Any, V: Any) -> "xarray.Dataset":
     else:
         found = af.detect_polytope(split.components(zs[-1]), split.restrict())
         variables |= {
-            "basis": (("coordinate", "component"), split.basis),
             "centroid": (("cluster", "coordinate"), found.corners @ split.basis.T),
             "count": found.count,
             "vertices": len(found.vertices),
             "residual": float(found.residuals.max()),
         }
-    return xarray.Dataset(variables, coords={"time": np.asarray(run.ts)})
+    return xarray.Dataset(variables, coords={"time": np.asarray(run.ts)}), z
 
 
-def _along_eigenvectors(V: Any, x0: Any) -> "xarray.Dataset":
+def _along_eigenvectors(V: Any, x0: Any) -> "tuple[xarray.Dataset, Run]":
     """A symmetric V in its own orthonormal basis, where each component is rounded for itself: until t = 60."""
     import numpy as np
     import xarray
@@ -83,19 +84,16 @@ def _along_eigenvectors(V: Any, x0: Any) -> "xarray.Dataset":
     basis = basis * np.sign(basis[np.abs(basis).argmax(axis=0), np.arange(len(V))])  # as the detectors choose signs
     early, late = np.linspace(0, 14, 140, endpoint=False), [60.0]
     run = flow(x0 @ basis, np.append(early, late), V=np.diag(values), B=np.eye(len(V)), dt=0.05)
-    components = np.asarray(af.rescaled(run).xs)
-    u = components[:, :, -1]
+    z = af.rescaled(run)
+    components = np.asarray(z.xs)
     found = af.detect_hyperplanes(components[-1], V=np.diag(values))
-    return xarray.Dataset(
-        {
-            "z": (("time", "token", "coordinate"), components @ basis.T),
-            "component": (("time", "token", "eigenvector"), components),
-            "eigenvalue": ("eigenvector", values),
-            "u": (("time", "token"), u),
-            "value": ("plane", found.values),
-        },
-        coords={"time": np.asarray(run.ts)},
-    )
+    data = {
+        "basis": (("coordinate", "eigenvector"), basis),
+        "eigenvalue": ("eigenvector", values),
+        "u": (("time", "token"), components[:, :, -1]),
+        "value": ("plane", found.values),
+    }
+    return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), z
 
 
 EXPERIMENT = Experiment(

@@ -63,8 +63,8 @@ def growth_along_g(results: Results) -> float:
     """The slope of log max |z_3|, whose eigenvalue is -1/2."""
     import numpy as np
 
-    data = results.select(part="figure", matrix="mix")
-    return slope(data["time"], np.abs(data["z"][:, :, 2]).max(axis=1), 6.0, 14.0)
+    run = results.run(part="figure", matrix="mix")
+    return slope(run.ts, np.abs(run.xs[:, :, 2]).max(axis=1), 6.0, 14.0)
 
 
 def subspaces(results: Results) -> int:
@@ -73,8 +73,8 @@ def subspaces(results: Results) -> int:
 
     import attnflow as af
 
-    data = results.select(part="figure", matrix="codimension")
-    last = np.asarray(data["component"])[-1][:, np.asarray(data["eigenvalue"]) > 0]
+    cell = {"part": "figure", "matrix": "codimension"}
+    last = np.asarray(results.run(**cell).xs)[-1][:, results.select(**cell)["eigenvalue"].values > 0]
     return int(af.clusters(last, eps=1e-3 * float(np.abs(last).max())).count)
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from ... import Results
-from ..polytopes.figures import limit
 from ..tokens import MATRICES
 
 SHOWN = 5.0  # the paper's final time
@@ -45,7 +44,7 @@ def codimension_two(results: Results) -> Any:
 
     data = results.select(part="figure", matrix="codimension")
     positive = np.asarray(data["eigenvalue"]) > 0
-    components = np.asarray(data["component"])[:, :, positive]
+    components = np.asarray(results.run(part="figure", matrix="codimension").xs)[:, :, positive]
     with plots.style():
         figure = plots.new_figure(10.4, 4.8)
         left = figure.add_subplot(1, 2, 1, projection="3d")
@@ -73,16 +72,18 @@ def mix(results: Results) -> Any:
     """
     import numpy as np
 
+    import attnflow as af
     from attnflow import plots
 
-    data = results.select(part="figure", matrix="mix")
-    ts, z = np.asarray(data["time"]), np.asarray(data["z"])
+    run = results.run(part="figure", matrix="mix")
+    ts, z = np.asarray(run.ts), np.asarray(run.xs)
     early = ts <= SHOWN + 1e-9
+    split = af.detect_paranormal(V=np.array(MATRICES["mix"]))
+    found = af.detect_polytope(split.components(z[-1]), split.restrict())
     with plots.style():
         figure = plots.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
-        found = limit({"centroid": data["centroid"][:, :2], "vertex": np.ones(data.sizes["cluster"])})
-        plots.polytope(z[early][:, :, :2], ts=ts[early], found=found, ax=left)
+        plots.polytope(split.components(z[early]), ts=ts[early], found=found, ax=left)
         left.set_title("components in F, t = 0 to 5")
         right.plot(ts, z[:, :, 2], color=plots.PALETTE["blue"], lw=1.2)
         right.plot(ts, np.exp(-ts / 2)[:, None] * z[:, :, 2], color=plots.PALETTE["orange"], lw=0.9)
@@ -102,8 +103,9 @@ def _planes(results: Results, name: str, axes: Any = None) -> Any:
     import attnflow as af
     from attnflow import plots
 
-    data = results.select(part="figure", matrix=name)
-    V, z, ts = np.array(MATRICES[name]), np.asarray(data["z"]), np.asarray(data["time"])
+    run, data = results.run(part="figure", matrix=name), results.select(part="figure", matrix=name)
+    V, z, ts = np.array(MATRICES[name]), np.asarray(run.xs), np.asarray(run.ts)
+    z = z @ data["basis"].values.T if "basis" in data else z  # followed along eigenvectors
     found = af.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
     early = ts <= SHOWN + 1e-9
     figure = plots.hyperplanes(z[early], V=V, ts=ts[early], found=found, ax=axes)

@@ -15,6 +15,8 @@ from .figures import polytope_in_space, polytope_in_the_plane, rate_of_convergen
 if TYPE_CHECKING:
     import xarray
 
+    from attnflow import Run
+
 SCORES = {"identity": [[1.0, 0.0], [0.0, 1.0]], "skew": [[2.0, 0.5], [0.5, 1.0]]}
 
 
@@ -26,11 +28,11 @@ def cells(scale: str) -> list[Cell]:
     return [*reference, *drawn, {"part": "draws", "draws": 20}]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     return {"reference": _reference, "figure": _figure, "draws": _draws}[cell["part"]](cell)
 
 
-def _reference(cell: Cell) -> "xarray.Dataset":
+def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """Rows of the table of reference runs: nine tokens, a step of 0.02, until t = 14."""
     import numpy as np
 
@@ -38,7 +40,7 @@ def _reference(cell: Cell) -> "xarray.Dataset":
     return _described(run)
 
 
-def _figure(cell: Cell) -> "xarray.Dataset":
+def _figure(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """The paper's data: snapshots every half unit until t = 5, and the limit from a run until t = 14."""
     import numpy as np
 
@@ -46,8 +48,8 @@ def _figure(cell: Cell) -> "xarray.Dataset":
     return _described(flow(x0, np.linspace(0, 14, 141), V=np.eye(cell["d"]), B=np.eye(cell["d"])))
 
 
-def _described(run: Any) -> "xarray.Dataset":
-    """Rescaled tokens along time, what the detector finds at the end, and how far the hull ever grew."""
+def _described(run: "Run") -> "tuple[xarray.Dataset, Run]":
+    """What the detector finds at the end, and how far the hull ever grew; the run of rescaled tokens."""
     import numpy as np
     import xarray
 
@@ -58,9 +60,8 @@ def _described(run: Any) -> "xarray.Dataset":
     hulls = af.hull_nonincreasing(z)
     zs = np.asarray(z.xs)
     limit = found.centroids[found.labels]
-    return xarray.Dataset(
+    data = xarray.Dataset(
         {
-            "z": (("time", "token", "coordinate"), zs),
             "centroid": (("cluster", "coordinate"), found.centroids),
             "label": ("token", found.labels),
             "vertex": ("cluster", np.isin(np.arange(found.count), found.vertices).astype(int)),
@@ -72,6 +73,7 @@ def _described(run: Any) -> "xarray.Dataset":
         },
         coords={"time": np.asarray(run.ts)},
     )
+    return data, z
 
 
 def _draws(cell: Cell) -> "xarray.Dataset":

@@ -38,8 +38,9 @@ def growth_of_hulls(results: Results) -> list[float]:
     """In units of the largest token at the start."""
     import numpy as np
 
-    runs = [data for part in ("reference", "figure") for _, data in results.where(part=part)]
-    return [float(d["hull_grows_by"]) / float(np.linalg.norm(d["z"][0], axis=1).max()) for d in runs]
+    cells = [cell for part in ("reference", "figure") for cell in results.where(part=part).cells]
+    largest = [float(np.linalg.norm(results.run(**cell).xs[0], axis=1).max()) for cell in cells]
+    return [float(results.select(**cell)["hull_grows_by"]) / x for cell, x in zip(cells, largest, strict=True)]
 
 
 def on_vertices(results: Results) -> list[bool]:

@@ -1,6 +1,5 @@
 """The pictures of `polytopes`."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from ... import Results
@@ -14,14 +13,11 @@ def polytope_in_the_plane(results: Results) -> Any:
 
     from attnflow import plots
 
-    data = results.select(part="figure", d=2, n=20)
     euler = results.select(part="draws")
-    early = np.asarray(data["time"]) <= 5 + 1e-9
     with plots.style():
         figure = plots.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
-        ts = np.asarray(data["time"])[early]
-        plots.polytope(np.asarray(data["z"])[early], ts=ts, found=limit(data), ax=left)
+        _until_five(results, 2, ax=left)
         left.set_title("the flow, t = 0 to 5")
         plots.polytope(np.asarray(euler["euler"][0]), ts=np.asarray(euler["time"]), ax=right)
         right.set_title("Euler, dt = 0.1, t = 0 to 5")
@@ -30,14 +26,7 @@ def polytope_in_the_plane(results: Results) -> Any:
 
 def polytope_in_space(results: Results) -> Any:
     """Tokens drawn from [−5, 5]³, V = B = I, until t = 5; the polytope is that of t = 14."""
-    import numpy as np
-
-    from attnflow import plots
-
-    data = results.where(part="figure", d=3)
-    data = results.select(part="figure", d=3, n=40 if len(data) > 1 else 20)
-    early = np.asarray(data["time"]) <= 5 + 1e-9
-    return plots.polytope(np.asarray(data["z"])[early], ts=np.asarray(data["time"])[early], found=limit(data))
+    return _until_five(results, 3)
 
 
 def rate_of_convergence(results: Results) -> Any:
@@ -63,9 +52,13 @@ def rate_of_convergence(results: Results) -> Any:
     return figure
 
 
-def limit(data: Any) -> Any:
-    """What the detector found, as far as pictures need it."""
+def _until_five(results: Results, d: int, ax: Any = None) -> Any:
+    """The largest cloud in this dimension until t = 5, and the polytope of its end."""
     import numpy as np
 
-    centroids, vertices = np.asarray(data["centroid"]), np.flatnonzero(np.asarray(data["vertex"]))
-    return SimpleNamespace(corners=centroids[vertices], vertices=vertices, count=len(centroids), converged=None)
+    import attnflow as af
+    from attnflow import plots
+
+    *_, (_, run) = results.where(part="figure", d=d).runs()
+    early = np.asarray(run.ts) <= 5 + 1e-9
+    return plots.polytope(run.xs[early], ts=run.ts[early], found=af.detect_polytope(run), ax=ax)

@@ -13,6 +13,8 @@ from .figures import beyond_the_theorem, half_spaces, reference_configurations, 
 if TYPE_CHECKING:
     import xarray
 
+    from attnflow import Run
+
 ALPHA = 0.5
 SIZE, DIMENSION, LAYERS = 40, 4, 400  # the largest of the random systems
 
@@ -27,7 +29,7 @@ def cells(scale: str) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     parts = {
         "reference": _reference,
         "rotated": _rotated,
@@ -38,9 +40,10 @@ def compute(cell: Cell) -> "xarray.Dataset":
     return parts[cell["part"]](cell)
 
 
-def _reference(cell: Cell) -> "xarray.Dataset":
+def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """One row of the paper's second figure, and what becomes of it after 60 layers."""
     import jax
+    import xarray
 
     import attnflow as af
 
@@ -50,27 +53,15 @@ def _reference(cell: Cell) -> "xarray.Dataset":
     # Sixteen tokens in each row with random ones: one program serves all.
     inside = {"triangle": 13, "square": 12, "faces": 10}.get(case)
     x0 = af.hardmax_cloud(case.split()[-1], inside, key=key)
-    return _described(af.simulate(af.HardmaxLayers(ALPHA), x0, t1=60, solver="layers"))
-
-
-def _described(run: Any) -> "xarray.Dataset":
-    import numpy as np
-    import xarray
-
-    import attnflow as af
-
+    run = af.simulate(af.HardmaxLayers(ALPHA), x0, t1=60, solver="layers")
     found = af.hardmax_limit(run, eps=1e-8)
-    return xarray.Dataset(
-        {
-            "x": (("layer", "token", "coordinate"), np.asarray(run.xs)),
-            "leader_layer": ("token", found.leader_layer),
-            "certified": int(found.certified),
-            "faces": len(found.faces),
-            "vertices": len(found.polytope.vertices),
-            "hull_grows_by": af.hull_nonincreasing(run).violation,
-        },
-        coords={"layer": np.asarray(run.ts).astype(int)},
-    )
+    data = {
+        "certified": int(found.certified),
+        "faces": len(found.faces),
+        "vertices": len(found.polytope.vertices),
+        "hull_grows_by": af.hull_nonincreasing(run).violation,
+    }
+    return xarray.Dataset(data), run
 
 
 def _rotated(cell: Cell) -> "xarray.Dataset":

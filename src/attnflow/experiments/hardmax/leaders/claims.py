@@ -25,14 +25,13 @@ def tokens(case: str, layer: int, *which: int):
     """Coordinates of some tokens at a layer, one after the other."""
 
     def measure(results: Results) -> list[float]:
-        data = results.select(part="reference", case=case)["x"].sel(layer=layer)
-        return data.values[list(which)].ravel().tolist()
+        return results.run(part="reference", case=case).xs[layer, list(which)].ravel().tolist()
 
     return measure
 
 
 def leader_layers(case: str):
-    return lambda results: results.select(part="reference", case=case)["leader_layer"].values.tolist()
+    return lambda results: results.run(part="reference", case=case).info["leader_layer"].tolist()
 
 
 def described(variable: str, cases: Any = REFERENCE):
@@ -40,7 +39,7 @@ def described(variable: str, cases: Any = REFERENCE):
 
 
 def leaders_of_all(results: Results) -> list[int]:
-    found = [results.select(part="reference", case=case)["leader_layer"].values for case in REFERENCE]
+    found = [results.run(part="reference", case=case).info["leader_layer"] for case in REFERENCE]
     return [int((layers >= 0).sum()) for layers in found]
 
 
@@ -101,7 +100,9 @@ def special(case: str, layer: int, token: int):
 
 def shrinks_by(results: Results) -> list[float]:
     """The ratio of the distances to the corner, of tokens 6 and 7 of `tested faces`, in layers 0 to 20."""
-    x = results.select(part="reference", case="tested faces")["x"].values[:21, [6, 7]]
+    import numpy as np
+
+    x = np.asarray(results.run(part="reference", case="tested faces").xs)[:21, [6, 7]]
     far = ((x - [[1.0, 1.0], [-1.0, -1.0]]) ** 2).sum(axis=-1) ** 0.5
     return (far[1:] / far[:-1]).ravel().tolist()
 

@@ -1,6 +1,5 @@
 """The pictures of `leaders`."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from ... import Results
@@ -23,7 +22,7 @@ def reference_configurations(results: Results) -> Any:
     """
     from attnflow import plots
 
-    rows = {case: as_run(results.select(part="reference", case=case)) for case in CASES}
+    rows = {case: results.run(part="reference", case=case) for case in CASES}
     return plots.hardmax_layers(rows)
 
 
@@ -37,7 +36,7 @@ def half_spaces(results: Results) -> Any:
     """
     from attnflow import plots
 
-    run = as_run(results.select(part="reference", case="emerge"))
+    run = results.run(part="reference", case="emerge")
     with plots.style():
         figure = plots.new_figure(9.6, 3.6)
         for ax, (token, layer) in zip(figure.subplots(1, 3), ((1, 0), (3, 0), (1, 1)), strict=True):
@@ -108,16 +107,3 @@ def beyond_the_theorem(results: Results) -> Any:
             ax.set_title(f"{NAMES[name]}\nleader{many} from layer{many} {layers}", fontsize=10)
             ax.grid()
     return figure
-
-
-def as_run(data: Any) -> Any:
-    """The data of a configuration as far as pictures read it."""
-    import numpy as np
-
-    layers = np.asarray(data["leader_layer"])
-    info = {"leader_layer": layers, "absorbed_layer": np.full(layers.shape, -1)}
-    run = SimpleNamespace(
-        xs=np.asarray(data["x"]), ts=np.asarray(data["layer"]), info=info, weights=None, model=SimpleNamespace(B=None)
-    )
-    run.single = lambda: run
-    return run

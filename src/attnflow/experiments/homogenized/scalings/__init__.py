@@ -14,6 +14,8 @@ from .figures import common_noise, depth_and_heads, deviation_from_the_average, 
 if TYPE_CHECKING:
     import xarray
 
+    from attnflow import Run
+
 DETERMINISTIC = 600  # replicas
 
 
@@ -37,7 +39,7 @@ def cells(scale: str) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     parts = {
         "layers": _layers,
         "limit": _limit,
@@ -188,21 +190,15 @@ def _coincident(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset({"apart": ("case", [*apart, np.abs(x[:, 1] - x[:, 3]).max()])})
 
 
-def _sphere(cell: Cell) -> "xarray.Dataset":
+def _sphere(cell: Cell) -> "Run":
     """Many tokens on the sphere under common noise, for the picture."""
-    import numpy as np
-    import xarray
-
     import attnflow as af
 
     from ..two_tokens.starts import seeded
 
     x0 = af.sphere.uniform(n=64, d=3, key=seeded(cell, 0))
     model = af.RandomLayers(beta=1.0, eta=0.1)
-    run = af.simulate(model, x0, t1=12.0, save=601, solver="layers", key=seeded(cell, 1))
-    return xarray.Dataset(
-        {"x": (("time", "token", "coordinate"), np.asarray(run.xs))}, coords={"time": np.asarray(run.ts)}
-    )
+    return af.simulate(model, x0, t1=12.0, save=601, solver="layers", key=seeded(cell, 1))
 
 
 EXPERIMENT = Experiment(

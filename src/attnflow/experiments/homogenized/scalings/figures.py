@@ -118,33 +118,22 @@ def common_noise(results: Results) -> Any:
     last half unit of time. All see the same weights, so that neighbours are turned and pulled together alike. They
     gather at one place, or, since in three dimensions opposite tokens attract each other, at two opposite ones.
     """
-    import jax.numpy as jnp
+    import dataclasses
+
     import numpy as np
 
     from attnflow import plots
-    from attnflow.flows import Run
-    from attnflow.models import RandomLayers
 
-    data = results.select(part="sphere")
-    t, x = data["time"].values, data["x"].values
-    end = x[-1, 0]
+    run = results.run(part="sphere")
+    t, end = np.asarray(run.ts), np.asarray(run.xs[-1, 0])
     camera = (20.0, float(np.degrees(np.arctan2(end[1], end[0]))) + 35)
     with plots.style():
         figure = plots.new_figure(9.4, 3.3)
         panels = figure.subplots(1, 3)
         for axes, until in zip(panels, (0.0, 2.0, 12.0), strict=True):
             here = (t >= until - 0.5 - 1e-9) & (t <= until + 1e-9)
-            run = Run(
-                ts=jnp.asarray(t[here] - until),
-                xs=jnp.asarray(x[here]),
-                weights=None,
-                code=jnp.asarray(0),
-                stats={},
-                model=RandomLayers(beta=1.0),
-                clock="from the time shown",
-                provenance={},
-            )
-            plots.tokens(run, ax=axes, trails=until > 0, camera=camera)
+            late = dataclasses.replace(run, ts=run.ts[here] - until, xs=run.xs[here], clock="from the time shown")
+            plots.tokens(late, ax=axes, trails=until > 0, camera=camera)
             axes.set_title(f"$t = {until:g}$")
         for extra in set(figure.axes) - set(panels) - {figure.axes[-1]}:
             extra.remove()  # one scale of time serves both

@@ -7,14 +7,15 @@ all merges are compared with those of SciPy (tests/witnesses/staircases.py).
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..tokens import attention, refined, tokens
 from .claims import CLAIMS
 from .figures import energy_approaches_steps, saddle_to_saddle, staircases_of_w32, tree_on_the_sphere
 
 if TYPE_CHECKING:
-    import numpy
     import xarray
+
+    from attnflow import Run
 
 POINTS = 64  # saved times between merges
 
@@ -30,7 +31,7 @@ def cells(scale: str) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     import numpy as np
     import xarray
 
@@ -43,30 +44,14 @@ def compute(cell: Cell) -> "xarray.Dataset":
     clocks = {name: af.staircase(drawn, name) for name in ("arclength", "paper")}
     left = [after(run, event, beta) for event in run.events]
     rows = {"arclength": clocks["arclength"].tau, "paper": clocks["paper"].tau, "energy": clocks["arclength"].energy}
-    merges = {
-        "log_t": [event["log_t"] for event in run.events],
-        "clusters": [event["clusters"] for event in run.events],
-        "mass": [event["mass"] for event in run.events],
-        "energy_after": [event["energy"] for event in run.events],
-        "height": [height for height, _, _ in left],
-        "bound": [bound for _, bound, _ in left],
-        "gap": [gap for _, _, gap in left],
-        "row": [event["index"] for event in run.events],
+    data = {
+        **{name: ("time", values) for name, values in rows.items()},
+        "log_time": ("time", clocks["arclength"].log_ts),
+        "row_energy": ("row", energy_of_rows(run)),
+        **{name: ("merge", np.asarray(left)[:, k]) for k, name in enumerate(("height", "bound", "gap"))},
+        "plateau": ("plateau", [p.predicted for p in af.staircase(run).flat]),
     }
-    flat = af.staircase(run).flat
-    return xarray.Dataset(
-        {
-            **{name: ("time", values) for name, values in rows.items()},
-            "log_time": ("time", clocks["arclength"].log_ts),
-            "x": (("row", "token", "coordinate"), np.asarray(run.xs)),
-            "row_log_time": ("row", np.asarray(run.log_ts)),
-            "row_energy": ("row", energy_of_rows(run)),
-            **{f"merge_{name}": ("merge", np.asarray(values, float)) for name, values in merges.items()},
-            "joined": (("merge", "token"), _joined(run)),
-            "plateau": ("plateau", [p.predicted for p in flat]),
-            "plateau_measured": ("plateau", [p.measured for p in flat]),
-        }
-    )
+    return xarray.Dataset(data), run
 
 
 def after(run: Any, event: Any, beta: float) -> tuple[float, float, float]:
@@ -86,16 +71,6 @@ def after(run: Any, event: Any, beta: float) -> tuple[float, float, float]:
     return height, float((1 - height) * np.exp(-beta * min(pairs) ** 2 / 2)), float(2 * np.arcsin(min(pairs) / 2))
 
 
-def _joined(run: Any) -> "numpy.ndarray":
-    """`(merges, n)`: which tokens each merge brought together."""
-    import numpy as np
-
-    rows = np.zeros((len(run.events), run.xs.shape[1]))
-    for row, event in zip(rows, run.events, strict=True):
-        row[list(event["tokens"])] = 1
-    return rows
-
-
 EXPERIMENT = Experiment(
     id="metastability-staircases",
     paper="metastability",
@@ -109,4 +84,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[staircases_of_w32, energy_approaches_steps, saddle_to_saddle, tree_on_the_sphere],
+    parameters={"beta": Parameter("inverse temperature", bounds=(1, 4000))},
 )

@@ -48,13 +48,8 @@ def at_merges(variable: str, left: list[int], **cell: Any):
     """A variable at the merges that leave these numbers of clusters; NaN where there is no such merge."""
 
     def measure(results: Results) -> list[float]:
-        import numpy as np
-
-        data = results.select(**cell)
-        counts = np.asarray(data["merge_clusters"])
-        values = np.asarray(data[f"merge_{variable}"])
-        found = [values[counts == count] for count in left]
-        return [float(v[0]) if len(v) else float("nan") for v in found]
+        found = {event["clusters"]: event[variable] for event in reversed(results.run(**cell).events)}
+        return [float(found.get(count, "nan")) for count in left]
 
     return measure
 
@@ -71,9 +66,9 @@ def beyond_bounds(results: Results) -> list[float]:
     import numpy as np
 
     found = []
-    for _, data in results:
-        above = np.asarray(data["merge_energy_after"] - data["merge_height"])
-        found.append(float(np.maximum(-above, above - np.asarray(data["merge_bound"])).max()))
+    for cell, data in results:
+        above = [event["energy"] for event in results.run(**cell).events] - data["height"].values
+        found.append(float(np.maximum(-above, above - data["bound"].values).max()))
     return found
 
 
@@ -87,9 +82,9 @@ def last_merge_over_quadrature(results: Results) -> list[float]:
 
     found = []
     for cell, data in results:
-        log_t = np.asarray(data["merge_log_t"])
-        gap, end = float(data["merge_gap"][-2]), 1e-3 / math.sqrt(cell["beta"])
-        p = (1 + math.sqrt(max(2 * float(data["merge_height"][-2]) - 1, 0.0))) / 2  # p² + (1 − p)² is the height
+        log_t = _log_times(results.run(**cell))
+        gap, end = float(data["gap"][-2]), 1e-3 / math.sqrt(cell["beta"])
+        p = (1 + math.sqrt(max(2 * float(data["height"][-2]) - 1, 0.0))) / 2  # p² + (1 − p)² is the height
         with np.errstate(over="ignore"):
             expected = float(af.two_cluster_time(cell["beta"], u0=gap, u1=end, p=p, kind=cell["kind"]))
         waited = math.exp(log_t[-1]) - math.exp(log_t[-2])
@@ -106,15 +101,15 @@ def figure_from_gaps(results: Results) -> list[float]:
     import attnflow as af
 
     found = []
-    for cell, data in results.where(data="figure", kind="shifted USA"):
+    for cell, run in results.where(data="figure", kind="shifted USA").runs():
         beta = cell["beta"]
         if beta < 2000:  # the third token feels the fourth
             continue
-        first = np.asarray(data["x"][0])
+        first = np.asarray(run.xs[0])
         theta = np.arctan2(first[:, 1], first[:, 0])
         pair, triple, outer = theta[:2].mean(), theta[:3].mean(), theta[3:].mean()
         steps = [(theta[2] - pair, 0.6), (theta[4] - theta[3], 0.4), (outer - triple, 1.0)]
-        for log_t, (gap, mass) in zip(np.asarray(data["merge_log_t"])[1:], steps, strict=True):
+        for log_t, (gap, mass) in zip(_log_times(run)[1:], steps, strict=True):
             alone = af.two_cluster_time(beta, u0=gap, u1=1e-3 / math.sqrt(beta), p=0.5, kind="shifted USA")
             found.append(math.exp(log_t) * mass / float(alone))
     return found
@@ -129,11 +124,15 @@ def least_rise(results: Results) -> list[float]:
     import numpy as np
 
     found = []
-    for _, data in results:
+    for cell, data in results:
         rises = np.diff(np.asarray(data["row_energy"]))
-        merged = np.asarray(data["merge_row"]).astype(int) - 1
+        merged = [event["index"] - 1 for event in results.run(**cell).events]
         found.append(float(np.delete(rises, merged).min()))
     return found
+
+
+def _log_times(run: Any) -> list[float]:
+    return [event["log_t"] for event in run.events]
 
 
 def _name(data: str, kind: str, beta: float, left: list[int]) -> str:
@@ -167,7 +166,7 @@ CLAIMS = [
             kind="equal",
             expected=expected,
             tolerance=tolerance,
-            measure=at_merges("energy_after", left, data=data, kind="SA", beta=beta),
+            measure=at_merges("energy", left, data=data, kind="SA", beta=beta),
             source=NUMBERS,
             provenance="derived",
         )
@@ -189,6 +188,7 @@ CLAIMS = [
         kind="at_most",
         expected=1e-11,
         measure=beyond_bounds,
+        for_all=("beta",),
         source=HEIGHTS,
         provenance="derived",
         note="u is the least angle between clusters; one number for each run",
@@ -220,6 +220,7 @@ CLAIMS = [
         kind="at_least",
         expected=-1e-12,
         measure=least_rise,
+        for_all=("beta",),
         source="arXiv:2410.06833, Section 3: SA and USA are gradient flows of the energy",
         provenance="theorem",
         note="a merge by hand may change it by up to the mass of the pair times βr², that is by 10⁻⁶ at most",

@@ -1,6 +1,5 @@
 """The pictures of `staircases`."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from ... import Results
@@ -63,45 +62,29 @@ def energy_approaches_steps(results: Results) -> Any:
 
 
 def saddle_to_saddle(results: Results) -> Any:
-    """The angles of 32 tokens on the circle against the logarithm of time, SA at β = 9 and 30. A dot is a merge, its
-    area the mass of the new cluster: the flow goes from one configuration of clusters to the next and waits there.
+    """The angles of 32 tokens on the circle against the logarithm of time, SA at two β. A dot is a merge, its area the
+    mass of the new cluster: the flow goes from one configuration of clusters to the next and waits there.
     """
     from attnflow import plots
 
+    runs = list(results.where(data="W32", kind="SA").runs())
+    runs = runs[1::2] or runs  # a moderate β and a large one
     with plots.style():
-        figure = plots.new_figure(9.2, 4.0)
-        for axes, beta in zip(figure.subplots(1, 2, sharey=True), (9.0, 30.0), strict=True):
-            plots.merges(as_run(results.select(data="W32", kind="SA", beta=beta)), ax=axes)
-            axes.set_title(rf"$\beta = {beta:g}$")
-        figure.axes[1].set_ylabel("")
+        figure = plots.new_figure(4.6 * len(runs), 4.0)
+        for axes, (cell, run) in zip(figure.subplots(1, len(runs), sharey=True, squeeze=False)[0], runs, strict=True):
+            plots.merges(run, ax=axes)
+            axes.set_title(rf"$\beta = {cell['beta']:g}$")
+        for axes in figure.axes[1:]:
+            axes.set_ylabel("")
     return figure
 
 
 def tree_on_the_sphere(results: Results) -> Any:
-    """Who merges with whom: 24 tokens on the sphere, SA at β = 30. The width of a branch grows with its mass."""
+    """Who merges with whom: 24 tokens on the sphere, SA at the largest β. The width of a branch grows with its mass."""
     from attnflow import plots
 
-    return plots.merges(as_run(results.select(data="S2", kind="SA", beta=30.0)), view="tree")
-
-
-def as_run(data: Any, clock: str = "SA") -> Any:
-    """What a picture needs of a run, from its stored data."""
-    import numpy as np
-
-    events = [
-        {
-            "log_t": float(data["merge_log_t"][k]),
-            "mass": float(data["merge_mass"][k]),
-            "index": int(data["merge_row"][k]),
-            "tokens": np.flatnonzero(np.asarray(data["joined"][k])).tolist(),
-        }
-        for k in range(data.sizes["merge"])
-    ]
-    space = SimpleNamespace(space=SimpleNamespace(name="sphere"))
-    log_ts = np.asarray(data["row_log_time"])
-    return SimpleNamespace(
-        ts=log_ts, log_ts=log_ts, xs=np.asarray(data["x"]), weights=None, clock=clock, model=space, events=events
-    )
+    *_, (_, run) = results.where(data="S2").runs()
+    return plots.merges(run, view="tree")
 
 
 def colours(count: int) -> list[Any]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy
     import xarray
 
+    from attnflow import Run
+
 END = {"cloud": 5.0, "matrix": 4.0}
 MARKED = {"cloud": (0.0, 0.5, 1.0, 2.0, 5.0), "matrix": (0.0, 1.0, 4.0)}  # times the claims speak of
 PANELS, NODES = 20, 10  # of the Gauss–Legendre rule in time
@@ -28,11 +30,11 @@ def cells(scale: str) -> list[Cell]:
     return clouds + matrices + [{"part": "symmetry", "n": 6, "d": 3, "beta": 2.0}] + uniform
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     return {"cloud": _cloud, "matrix": _matrix, "symmetry": _symmetry, "uniform": _uniform}[cell["part"]](cell)
 
 
-def _cloud(cell: Cell) -> "xarray.Dataset":
+def _cloud(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """Tokens of weights 1/21, ..., 6/21."""
     import numpy as np
 
@@ -43,7 +45,7 @@ def _cloud(cell: Cell) -> "xarray.Dataset":
     return _follow(cell, af.SelfAttention(attention), scale="E", weights=weights)
 
 
-def _matrix(cell: Cell) -> "xarray.Dataset":
+def _matrix(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     r"""$B_{kl} = \cos(k + l)$, which is symmetric, and $V = \pm B$."""
     import numpy as np
 
@@ -82,7 +84,7 @@ def _symmetry(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset({k: (("time", "token", "coordinate"), v) for k, v in variables.items()}, coords={"time": ts})
 
 
-def _follow(cell: Cell, model: Any, *, scale: str, weights: Any = None) -> "xarray.Dataset":
+def _follow(cell: Cell, model: Any, *, scale: str, weights: Any = None) -> "tuple[xarray.Dataset, Run]":
     """Energy, dissipation and tokens at the marked times and at the nodes of a quadrature in time."""
     import numpy as np
     import xarray
@@ -94,15 +96,12 @@ def _follow(cell: Cell, model: Any, *, scale: str, weights: Any = None) -> "xarr
     x0 = af.sphere.weyl(n=cell["n"], d=cell["d"])
     run = af.simulate(model, x0, ts=ts, weights=weights, rtol=1e-11, atol=1e-13)
     rate = np.asarray(af.dissipation(run, scale=scale))
-    return xarray.Dataset(
-        {
-            "x": (("time", "token", "coordinate"), np.asarray(run.xs)),
-            "energy": ("time", np.asarray(af.energy(run, scale=scale))),
-            "dissipation": ("time", rate),
-            "integral": gauss @ rate[np.searchsorted(ts, nodes)],
-        },
-        coords={"time": ts},
-    )
+    data = {
+        "energy": ("time", np.asarray(af.energy(run, scale=scale))),
+        "dissipation": ("time", rate),
+        "integral": gauss @ rate[np.searchsorted(ts, nodes)],
+    }
+    return xarray.Dataset(data, coords={"time": ts}), run
 
 
 def _quadrature(t1: float) -> "tuple[numpy.ndarray, numpy.ndarray]":

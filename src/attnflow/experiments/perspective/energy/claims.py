@@ -21,8 +21,7 @@ def at(variable: str, *times: float, **cell: object):
 
 def first_token(results: Results) -> list[float]:
     """Its coordinates at t = 1, for SA and then for USA."""
-    chosen = (results.select(part="cloud", kind=kind) for kind in ("SA", "USA"))
-    return [float(v) for data in chosen for v in data["x"].sel(time=1.0).isel(token=0)]
+    return [float(v) for kind in ("SA", "USA") for v in results.run(part="cloud", kind=kind).at(1.0)[0]]
 
 
 def apart(*names: str):
