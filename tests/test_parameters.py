@@ -25,7 +25,7 @@ from attnflow.experiments import Claim, Experiment, Parameter
 
 def cells(scale):
     powers = [{"part": "power", "n": n, "x": x} for n in (2, 3) for x in (1.5, 2.0)]
-    return [*powers, {"part": "root", "x": 9.0}, {"part": "list", "betas": [1.0, 2.0]}]
+    return [*powers, {"part": "root", "x": 9.0, "k": 7}, {"part": "list", "betas": [1.0, 2.0]}]
 
 
 def compute(cell):
@@ -64,6 +64,7 @@ POWERS = Experiment(
         "n": Parameter("exponent", bounds=(1, 50)),
         "x": Parameter("base", bounds=(0, 100), where={"part": "power"}),
         "betas": Parameter("a list"),
+        "k": Parameter("of the root alone"),
     },
     claims=[
         claim("square", lambda r: float(r.select(n=2, x=1.5)["value"]), kind="equal", expected=2.25),
@@ -115,7 +116,7 @@ def test_a_changed_parameter_changes_the_cells_that_have_it(powers):
     assert cells == [
         {"part": "power", "n": 5, "x": 1.0},
         {"part": "power", "n": 5, "x": 2.5},
-        {"part": "root", "x": 9.0},
+        {"part": "root", "x": 9.0, "k": 7},
         {"part": "list", "betas": [1.0, 2.0]},
     ]
     assert changed.name == "powers+n=5+x=1,2.5" and powers.name == "powers"
@@ -137,26 +138,27 @@ def test_changed_cells_stand_beside_the_others_and_are_used_again(powers, tmp_pa
     usual = powers.reproduce(tmp_path / "run")
     assert set(statuses(usual).values()) == {"holds"} and len(computed(tmp_path)) == 6
     changed = powers.reproduce(tmp_path / "run", parameters={"x": 3})
-    assert len(computed(tmp_path)) == 10  # two powers, the root and the list
+    assert len(computed(tmp_path)) == 8  # the root and the list are as they were
     assert powers.reproduce(tmp_path / "run", parameters={"x": 3}, workers=2) == changed
-    assert powers.reproduce(tmp_path / "run") == usual and len(computed(tmp_path)) == 10
+    assert powers.reproduce(tmp_path / "run") == usual and len(computed(tmp_path)) == 8
     assert list(RunFolder(tmp_path / "run").records()) == ["powers", "powers+x=3"]
-    for path in (tmp_path / "run" / "powers+x=3").glob("*.nc"):
+    for path in (tmp_path / "run" / "powers").glob("*.nc"):
         path.unlink()
     again = powers.reproduce(tmp_path / "run", parameters={"x": 3}, workers=2)
-    assert again["claims"] == changed["claims"] and len(computed(tmp_path)) == 14
+    assert again["claims"] == changed["claims"] and len(computed(tmp_path)) == 12
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"beta": 2}, "experiment 'powers' has no parameter 'beta' to set; it has: n, x, betas."),
+        ({"beta": 2}, "experiment 'powers' has no parameter 'beta' to set; it has: n, x, betas, k."),
         ({"n": 2.5}, "experiment 'powers': n = 2.5 should be a whole number; the default is 2, 3."),
         ({"x": "cold"}, "experiment 'powers': x = 'cold' should be a number; the default is 1.5, 2."),
         ({"x": float("nan")}, "experiment 'powers': x = nan should be a number; the default is 1.5, 2."),
         ({"n": [4, 99]}, "experiment 'powers': n = 99 is outside [1, 50]; choose a value in that range; "
                          "the default is 2, 3."),
-        ({"n": []}, "experiment 'powers': n has no value; the default is 2, 3."),
+        ({"n": []}, "experiment 'powers': n takes one value, not 0; the default is 2, 3."),
+        ({"k": [1, 2]}, "experiment 'powers': k takes one value, not 2; the default is 7."),
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused_in_a_sentence(powers, values, told):
@@ -193,7 +195,7 @@ def test_the_command_sets_parameters(powers, tmp_path, capsys):
     assert page.count("Stated for n = 2, 3, not 5.") == 2 and "With n = 5, x = 1, 3." in page
     assert "attnflow reproduce powers --set n=5 --set x=1,3 --scale quick" in page
     assert len(re.findall(r'<section id="(.*)">', page)) == 3
-    for bad, told in (("beta=2", "it has: n, x, betas"), ("n=many", "whole number; the default is 2, 3")):
+    for bad, told in (("beta=2", "it has: n, x, betas, k"), ("n=many", "whole number; the default is 2, 3")):
         code, out, err = call(capsys, *run, "--set", bad)
         assert code == 2 and out == "" and told in err and len(err.strip().splitlines()) == 1
 

@@ -116,7 +116,7 @@ def _in_processes(
         futures = {}
         with heirs():  # the pool starts its processes while it is given work
             for i, (experiment, cell, scale) in enumerate(tasks):
-                futures[pool.submit(_work, folder.root, experiment.id, experiment.changed, cell, scale)] = i
+                futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
         for task in tasks[:workers]:
             progress.begin(task)
         for future in concurrent.futures.as_completed(futures):
@@ -142,11 +142,10 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(root: Any, experiment_id: str, changed: Any, cell: Cell, scale: Scale) -> Outcome:
+def _work(root: Any, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
     # By id, since claims and figures are functions and need not be picklable.
     told: list[str] = []
-    experiment = _experiment(experiment_id).with_parameters(changed)
-    outcome = compute_cell(Task(experiment, cell, scale), RunFolder(root, tell=told.append))
+    outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, tell=told.append))
     return outcome._replace(told=tuple(told), stored=None)  # it is cheaper to read than to send
 
 

@@ -8,7 +8,8 @@
     DIR/<experiment>/figures/<name>.png    and .svg
     DIR/cache/                             compiled programs; may be deleted at any time
 
-<experiment> is its id, followed by the parameters that were changed, as in `perspective-trajectories+beta=20`.
+<experiment> is its id; where parameters were changed, verdicts and figures are in a folder of their own, such as
+`perspective-trajectories+beta=20`, and cells with the others: those that were not changed are shared.
 
 A cell's file is named by a hash of all that determines its data, and written under a temporary name and renamed: it
 is there whole or not at all. There are no locks: who finds a cell's file skips it, and two who compute the same cell
@@ -78,7 +79,7 @@ class RunFolder:
         self._sweep()
 
     def cell_path(self, experiment: Experiment, cell: Cell, *, scale: Scale, dtype: str) -> Path:
-        return self.root / experiment.name / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
+        return self.root / experiment.id / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
 
     def read_cell(self, path: Path) -> StoredCell | None:
         """What a cell's files hold; None if they are not there or, which is told, cannot be read."""

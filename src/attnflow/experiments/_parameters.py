@@ -56,13 +56,24 @@ def checked(experiment: Any, name: str, value: Any) -> list[float | int]:
     whole = all(isinstance(v, int) for v in usual)
     param = Param(usual[0] if whole else float(usual[0]), bounds=known[name].bounds)
     values = list(value) if isinstance(value, list | tuple) else [value]
-    if not values:
-        raise InputError(f"experiment {experiment.id!r}: {name} has no value; the default is {described(usual)}.")
     try:
-        return list(dict.fromkeys(param.check(name, v) for v in values))
+        values = list(dict.fromkeys(param.check(name, v) for v in values))
+        if len(values) != 1 and not (values and _sweeps(experiment, name)):
+            raise InputError(f"{name} takes one value, not {len(values)}")
     except InputError as error:
         reason = str(error).rstrip(".")
         raise InputError(f"experiment {experiment.id!r}: {reason}; the default is {described(usual)}.") from None
+    return values
+
+
+def _sweeps(experiment: Any, name: str) -> bool:
+    """Whether several values may stand side by side: some cells differ in nothing else, or the value is a list."""
+    for scale in ("quick", "full"):
+        mine = [c for c in experiment.cells(scale) if experiment.parameters[name].belongs_to(name, c)]
+        pairs = itertools.combinations(mine, 2)
+        if any(isinstance(c[name], list) for c in mine) or any({**a, name: b[name]} == b for a, b in pairs):
+            return True
+    return False
 
 
 def described(values: list[float | int], between: str = ", ") -> str:

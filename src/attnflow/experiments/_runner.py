@@ -14,6 +14,7 @@ from ._claim import judge, sentence, verdict
 from ._experiment import Experiment, Scale
 from ._folder import RunFolder
 from ._machine import computing, versions
+from ._parameters import described
 from ._progress import Progress, Silent
 from ._results import Cell, Results
 
@@ -152,8 +153,14 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
             continue
         for kind, content in files.items():
             write_atomically(folder.figure_path(experiment, f"{draw.__name__}.{kind}"), content)
-        figures.append({"name": draw.__name__, "caption": " ".join((draw.__doc__ or "").split())})
+        figures.append({"name": draw.__name__, "caption": _caption(experiment, draw)})
     return figures, crashes
+
+
+def _caption(experiment: Experiment, draw: Callable[..., Any]) -> str:
+    caption = " ".join((draw.__doc__ or "").split())
+    changed = ", ".join(f"{name} = {described(values)}" for name, values in experiment.changed.items())
+    return f"{caption} Here with {changed}." if changed else caption
 
 
 def _drawn(draw: Callable[[Results], Any], results: Results, *, salt: str) -> dict[str, bytes]:

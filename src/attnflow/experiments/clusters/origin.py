@@ -6,7 +6,7 @@ order: all its eigenvalues are close to $1/2t$, and tokens go to zero like $t^{-
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
+from .. import Cell, Claim, Experiment, Parameter, Results
 from .tokens import DOCS, NINE, NUMBERS, PAPER, cube, model
 
 if TYPE_CHECKING:
@@ -147,4 +147,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[slow_decay],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000)),
+        "d": Parameter("dimension", bounds=(2, 20)),
+    },
 )

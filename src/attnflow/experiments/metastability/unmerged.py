@@ -6,7 +6,7 @@ $\beta = 30$ it does not, and the last merge never happens.
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
+from .. import Cell, Claim, Experiment, Parameter, Results
 from .tokens import angles, attention, tokens
 
 if TYPE_CHECKING:
@@ -139,4 +139,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[with_and_without_merging],
+    parameters={"beta": Parameter("inverse temperature", bounds=(0.5, 60))},
 )

@@ -8,7 +8,7 @@ $\delta = 4\beta^{-1/2}$.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..._draws import each_draw
 from .claims import CLAIMS
 from .figures import centers_counted, gathering_at_centers, limits_by_spectrum
@@ -154,4 +154,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[gathering_at_centers, centers_counted, limits_by_spectrum],
+    parameters={"draws": Parameter("number of draws", bounds=(2, 10000), where={"part": "figure"})},
 )

@@ -7,7 +7,7 @@ tokens agrees.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import BETAS, CLAIMS, EDGES, FITTED, MODES, SLOPES, TIMES, N
 from .figures import critical_times, double_well, profiles, u_shape
 
@@ -166,4 +166,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[u_shape, profiles, critical_times, double_well],
+    parameters={"replicas": Parameter("number of replicas", bounds=(100, 1000000))},
 )

@@ -11,7 +11,7 @@ dynamics of attention, with the right transpose.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..tokens import flow, model
 from .claims import CLAIMS
 from .figures import clustered_and_diverging, leaders_emerge, rank_falls
@@ -151,4 +151,10 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[leaders_emerge, rank_falls, clustered_and_diverging],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000), where={"part": "coordinates"}),
+        "d": Parameter("dimension", bounds=(2, 1000), where={"part": "coordinates"}),
+        "t1": Parameter("final time", bounds=(0.5, 30), where={"part": "coordinates"}),
+        "density": Parameter("share of entries of V that are not 0", bounds=(0.01, 1), where={"part": "coordinates"}),
+    },
 )

@@ -8,7 +8,7 @@ eigenvalue is multiple, polytopes and hyperplanes mix.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..tokens import EIGHT, MATRICES, NINE, cube, flow
 from .claims import CLAIMS
 from .figures import codimension_two, hyperplanes_in_space, hyperplanes_in_the_plane, mix
@@ -110,4 +110,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[hyperplanes_in_the_plane, hyperplanes_in_space, codimension_two, mix],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000), where={"part": "figure"}),
+        "half": Parameter("half the width of the cube of draws", bounds=(0.1, 20), where={"part": "figure"}),
+    },
 )

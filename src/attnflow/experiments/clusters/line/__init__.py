@@ -8,13 +8,15 @@ $1 - P_{nn}$ is exactly zero in floating point from $e^{-37}$ on.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..tokens import model
-from .claims import CLAIMS
+from .claims import CLAIMS, positions
 from .figures import attention_on_the_line, doubly_exponential
 
 if TYPE_CHECKING:
     import xarray
+
+    from attnflow import Run
 
 TOKENS = {"pair": [-0.5, 0.5], "triple": [-0.5, 0.0, 0.5], "four": [-1.0, -0.4, 0.3, 1.2]}
 DRAWS = 8
@@ -24,11 +26,11 @@ def cells(scale: str) -> list[Cell]:
     return [*({"part": name} for name in TOKENS), {"part": "draws", "n": 20, "draws": DRAWS}]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     return _draws(cell) if cell["part"] == "draws" else _few(TOKENS[cell["part"]])
 
 
-def _few(tokens: list[float]) -> "xarray.Dataset":
+def _few(tokens: list[float]) -> "tuple[xarray.Dataset, Run]":
     """Up to four tokens, others of weight zero: one program serves all."""
     import numpy as np
     import xarray
@@ -40,17 +42,14 @@ def _few(tokens: list[float]) -> "xarray.Dataset":
     w = np.append(np.full(k, 1 / k), np.zeros(4 - k))
     x0 = np.append(tokens, np.zeros(4 - k))[:, None]
     run = af.simulate(model(), x0, ts=ts, solver="ifrk4", dt=0.02, weights=w)
-    x = np.asarray(run.xs)[:, :k, 0]
+    x = positions(run)
     scores = x[:, -1:] * x  # of the largest token
     others, everybody = (np.asarray(logsumexp(s, axis=1)) for s in (scores[:, :-1], scores))
-    return xarray.Dataset(
-        {
-            "x": (("time", "token"), x),
-            "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))[:, :k, :k]),
-            "log_doubt": ("time", others - everybody),
-        },
-        coords={"time": ts},
-    )
+    data = {
+        "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))[:, :k, :k]),
+        "log_doubt": ("time", others - everybody),
+    }
+    return xarray.Dataset(data, coords={"time": ts}), run
 
 
 def _draws(cell: Cell) -> "xarray.Dataset":
@@ -95,4 +94,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[attention_on_the_line, doubly_exponential],
+    parameters={"n": Parameter("number of tokens", bounds=(3, 500))},
 )

@@ -1,13 +1,27 @@
 """What is claimed in `line`."""
 
+from typing import TYPE_CHECKING
+
 from ... import Claim, Results
 from ..tokens import DOCS, NUMBERS, PAPER
+
+if TYPE_CHECKING:
+    import numpy
+
+    from attnflow import Run
 
 SOURCE = f"{DOCS}, The line"
 
 
+def positions(run: "Run") -> "numpy.ndarray":
+    """`(T, n)`: where the tokens are that have a weight."""
+    import numpy as np
+
+    return np.asarray(run.xs)[:, np.asarray(run.weights) > 0, 0]
+
+
 def gap(results: Results) -> float:
-    x = results.select(part="four")["x"].sel(time=6, method="nearest").values
+    x = positions(results.run(part="four"))[-1]  # t = 6
     return float(x[3] - x[2])
 
 
@@ -17,7 +31,11 @@ def doubts(results: Results) -> list[float]:
 
 
 def last_square(part: str, t: float):
-    return lambda results: float(results.select(part=part)["x"].sel(time=t, method="nearest")[-1]) ** 2
+    def measure(results: Results) -> float:
+        run = results.run(part=part)
+        return float(positions(run)[abs(run.ts - t).argmin(), -1]) ** 2
+
+    return measure
 
 
 def pair_against_equation(results: Results) -> float:
@@ -40,10 +58,10 @@ def _against(results: Results, part: str, rate) -> float:
     from scipy.integrate import solve_ivp
 
     np = _np()
-    data = results.select(part=part)
-    ts = np.asarray(data["time"])
+    run = results.run(part=part)
+    ts = np.asarray(run.ts)
     ts = ts[ts <= 3 + 1e-9]
-    found = np.asarray(data["x"])[: len(ts), -1] ** 2
+    found = positions(run)[: len(ts), -1] ** 2
     exact = solve_ivp(lambda t, w: rate(w), (0, ts[-1]), [0.25], "DOP853", t_eval=ts, rtol=1e-12, atol=1e-14).y[0]
     return float(np.abs(found / exact - 1).max())
 

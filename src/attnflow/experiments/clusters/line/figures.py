@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Results
+from .claims import positions
 
 
 def attention_on_the_line(results: Results) -> Any:
@@ -15,6 +16,8 @@ def attention_on_the_line(results: Results) -> Any:
     from attnflow.plots import HEAT
 
     data = results.select(part="draws").isel(draw=0)
+    last = data["P"].shape[-1] - 1
+    ticks = [0, (last + 1) // 2, last]
     with plots.style():
         figure = plots.new_figure(10.0, 2.9)
         shown = figure.subplots(1, 4, sharey=True)
@@ -22,8 +25,8 @@ def attention_on_the_line(results: Results) -> Any:
         for axes, t in zip(shown, (0.0, 2.0, 4.0, 14.0), strict=True):
             now = data.sel(time=t)
             image = axes.imshow(np.asarray(now["P"]), cmap=HEAT, vmin=0, vmax=1)
-            axes.set(title=f"$t = {t:g}$, rank {int(now['rank'])}", xlabel="heard token", xticks=[0, 10, 19])
-        shown[0].set(ylabel="token", yticks=[0, 10, 19])
+            axes.set(title=f"$t = {t:g}$, rank {int(now['rank'])}", xlabel="heard token", xticks=ticks)
+        shown[0].set(ylabel="token", yticks=ticks)
         figure.colorbar(image, ax=list(shown), label=r"$P_{ij}$", shrink=0.85)
     return figure
 
@@ -41,7 +44,7 @@ def doubly_exponential(results: Results) -> Any:
     with plots.style():
         figure = plots.new_figure(8.8, 3.4)
         left, right = figure.subplots(1, 2)
-        left.plot(ts, np.exp(-ts)[:, None] * np.asarray(data["x"]))
+        left.plot(ts, np.exp(-ts)[:, None] * positions(results.run(part="four")))
         left.set(xlabel="time $t$", ylabel=r"$z_i = e^{-t} x_i$", xlim=(0, 6))
         doubt = -np.asarray(data["log_doubt"])
         right.semilogy(ts, doubt, label=r"$D = -\log(1 - P_{44})$")

@@ -7,7 +7,7 @@ freezes $P$ over a step and so is explicit Euler, which we compare with the flow
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..tokens import NINE, cube, flow, model
 from .claims import CLAIMS
 from .figures import polytope_in_space, polytope_in_the_plane, rate_of_convergence
@@ -125,4 +125,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[polytope_in_the_plane, polytope_in_space, rate_of_convergence],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000), where={"part": "figure"}),
+        "half": Parameter("half the width of the cube of draws", bounds=(0.1, 20), where={"part": "figure"}),
+    },
 )

@@ -6,7 +6,7 @@ never move again; the others follow them.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import ANGLES, BEYOND, CLAIMS, REFERENCE
 from .figures import beyond_the_theorem, half_spaces, reference_configurations, ties_that_are_lost
 
@@ -195,4 +195,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[reference_configurations, half_spaces, ties_that_are_lost, beyond_the_theorem],
+    parameters={"systems": Parameter("number of random systems", bounds=(1, 100000))},
 )

@@ -6,7 +6,7 @@ delays collapse by its logarithm. Lower temperature makes heads look at single t
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import BETAS, CASES, CLAIMS, CONDENSED, FINITE, HOT, SIZES, WITNESSED
 from .figures import SHOWN, collapse_in_time, low_temperature_delays_collapse, sharing_of_attention
 from .witness import finite_dimension, sampled_collisions, sampled_delay
@@ -159,4 +159,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[collapse_in_time, low_temperature_delays_collapse, sharing_of_attention],
+    parameters={"draws": Parameter("number of draws", bounds=(100, 10000000), where={"part": "collisions"})},
 )

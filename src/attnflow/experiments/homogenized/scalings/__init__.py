@@ -7,7 +7,7 @@ Stratonovich's; heads of low rank; tokens that coincide.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import CLAIMS, DEPTHS, INTEGRATED, MIXED, RANKS, SETTINGS
 from .figures import common_noise, depth_and_heads, deviation_from_the_average, two_readings_of_the_noise
 
@@ -210,4 +210,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[depth_and_heads, deviation_from_the_average, two_readings_of_the_noise, common_noise],
+    parameters={"replicas": Parameter("number of replicas", bounds=(100, 1000000), where={"part": "layers"})},
 )

@@ -7,7 +7,7 @@ model is trained on.
 
 from typing import TYPE_CHECKING
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import CLAIMS, SMALL
 from .figures import losses_of_training
 
@@ -96,4 +96,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[losses_of_training],
+    parameters={"epochs": Parameter("epochs of training", bounds=(100, 1000000))},
 )

@@ -7,7 +7,7 @@ Parameters are ours; those of the paper are not known to us.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..nodes import asymmetric, refined_nodes
 from .claims import BETAS, CLAIMS, TURNED
 from .figures import closest_approach, law_on_the_circle, overlaps_cross, three_phases
@@ -109,4 +109,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[three_phases, closest_approach, law_on_the_circle, overlaps_cross],
+    parameters={
+        "n": Parameter("number of nodes", bounds=(40, 5000), where={"matrices": "reference"}),
+        "dt": Parameter("step in time", bounds=(0.001, 0.5), where={"matrices": "reference"}),
+    },
 )

@@ -6,7 +6,7 @@ join the first one by one, and in the time of the proof the energy tends to a st
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment, Results
+from ... import Cell, Experiment, Parameter, Results
 from ..staircases.figures import colours
 from ..tokens import angles, attention, refined, tokens
 from .claims import CLAIMS
@@ -78,7 +78,8 @@ def steps_of_the_proof(results: Results) -> Any:
         figure = plots.new_figure(5.6, 3.8)
         axes = figure.add_subplot()
         for (cell, data), colour in zip(results, colours(len(results)), strict=True):
-            label = rf"$\beta = 10^{{{np.log10(cell['beta']):.0f}}}$"
+            power = round(np.log10(cell["beta"]), 9)
+            label = rf"$\beta = 10^{{{power:g}}}$" if power % 1 == 0 else rf"$\beta = {cell['beta']:g}$"
             axes.plot(data["tau"], data["energy"], color=colour, label=label)
         heights = np.concatenate([[0.2], (k * k + 5 - k) / 25])
         axes.step([*ends, 3.6], [*heights, 1.0], where="post", color="black", lw=1, ls=(0, (4, 3)), label="limit")
@@ -101,4 +102,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[steps_of_the_proof],
+    parameters={"beta": Parameter("inverse temperature", bounds=(100, 10000000.0))},
 )

@@ -8,7 +8,7 @@ the program is that of 24 tokens on the sphere.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment, Results
+from ... import Cell, Experiment, Parameter, Results
 from ..tokens import attention, tokens
 from .claims import CLAIMS, EPS, LAMBDA
 
@@ -166,4 +166,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[promised_and_true_times],
+    parameters={"beta": Parameter("inverse temperature", bounds=(15, 200), where={"part": "flow"})},
 )

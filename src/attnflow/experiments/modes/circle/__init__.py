@@ -9,7 +9,7 @@ longest stretch of $\log t$ from $t = 1$ on.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import BETAS, CLAIMS, COUNTED, TABLE, N
 from .figures import modes_and_clusters, number_of_modes
 
@@ -156,4 +156,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[number_of_modes, modes_and_clusters],
+    parameters={"draws": Parameter("number of draws", bounds=(2, 1000000), where={"part": "modes"})},
 )

@@ -7,7 +7,7 @@ Rice.
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import CLAIMS, PICTURE, QUICK, TABLE
 from .figures import density_and_modes, growth, where_modes_are
 
@@ -109,4 +109,9 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[density_and_modes, where_modes_are, growth],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(10, 100000), where={"part": "picture"}),
+        "beta": Parameter("inverse temperature", bounds=(1, 1000), where={"part": "picture"}),
+        "draws": Parameter("number of draws", bounds=(2, 10000), where={"part": "picture"}),
+    },
 )

@@ -52,7 +52,7 @@ def where_modes_are(results: Results) -> Any:
         axes = figure.add_subplot()
         _shade(axes, data["belt"].values)
         bars = {"color": plots.PALETTE["sky"], "edgecolor": "white", "lw": 0.4}
-        axes.stairs(counts / (np.diff(edges) * len(places)), edges, fill=True, label="80 draws", **bars)
+        axes.stairs(counts / (np.diff(edges) * len(places)), edges, fill=True, label=f"{len(places)} draws", **bars)
         inside = np.abs(t) <= end
         axes.plot(t[inside], formula[inside], color=plots.PALETTE["vermillion"], label="Kac–Rice")
         for side in (t < -end, t > end):

@@ -14,6 +14,8 @@ from .figures import energy_along_flows, from_tokens_to_atoms, tokens_over_the_p
 if TYPE_CHECKING:
     import xarray
 
+    from attnflow import Run
+
 STEP = 0.2  # of runs on the circle
 TOKENS, NEURONS = 64, 6  # on the sphere
 OMEGA, BIAS = 2.0, -0.3
@@ -30,28 +32,24 @@ def cells(scale: str) -> list[Cell]:
     ]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> Any:
     return {"circle": _circle, "sphere": _sphere, "signs": _signs, "poles": _poles}[cell["part"]](cell)
 
 
-def _circle(cell: Cell) -> "xarray.Dataset":
+def _circle(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     import numpy as np
     import xarray
 
     import attnflow as af
 
     run = descent(cell["case"], cell["t1"])
-    theta = np.arctan2(run.xs[:, :, 1], run.xs[:, :, 0])
-    return xarray.Dataset(
-        {
-            "theta": (("time", "token"), theta),
-            "energy": ("time", np.asarray(af.energy(run))),
-            "clusters": ("time", af.clusters(run, eps=0.05).count),
-            "points": ("time", af.clusters(run, eps=0.02).count),
-            "criticality": af.localization.criticality(run),
-        },
-        coords={"time": np.asarray(run.ts)},
-    )
+    data = {
+        "energy": ("time", np.asarray(af.energy(run))),
+        "clusters": ("time", af.clusters(run, eps=0.05).count),
+        "points": ("time", af.clusters(run, eps=0.02).count),
+        "criticality": af.localization.criticality(run),
+    }
+    return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), run
 
 
 def descent(case: str, t1: float) -> Any:
@@ -66,7 +64,7 @@ def descent(case: str, t1: float) -> Any:
     return af.simulate(model, af.sphere.weyl(n=100, d=2), ts=ts, solver="rk4", dt=STEP)
 
 
-def _sphere(cell: Cell) -> "xarray.Dataset":
+def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     """Attraction on S², 64 tokens, 6 neurons with random directions (one draw); without them; or two opposite ones."""
     import jax
     import numpy as np
@@ -94,18 +92,15 @@ def _sphere(cell: Cell) -> "xarray.Dataset":
         axis=-1,
     )
     external = np.asarray(perceptron.potential(out))
-    return xarray.Dataset(
-        {
-            "x": (("end", "token", "coordinate"), np.asarray(run.xs)[[0, -1]]),
-            "energy": ("time", np.asarray(af.energy(run))),
-            "clusters": af.clusters(run, at=-1).count,
-            "criticality": af.localization.criticality(run),
-            "external": (("latitude", "longitude"), external),
-            # The maximum of U, on the grid or where tokens found a larger value.
-            "largest": max(float(external.max()), float(perceptron.potential(run.xs[-1]).max())),
-        },
-        coords={"time": np.asarray(run.ts)},
-    )
+    data = {
+        "energy": ("time", np.asarray(af.energy(run))),
+        "clusters": af.clusters(run, at=-1).count,
+        "criticality": af.localization.criticality(run),
+        "external": (("latitude", "longitude"), external),
+        # The maximum of U, on the grid or where tokens found a larger value.
+        "largest": max(float(external.max()), float(perceptron.potential(run.xs[-1]).max())),
+    }
+    return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), run
 
 
 def _signs(cell: Cell) -> "xarray.Dataset":

@@ -20,9 +20,10 @@ def from_tokens_to_atoms(results: Results) -> Any:
     with plots.style():
         figure = plots.new_figure(9.6, 3.4)
         for ax, (case, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
-            data = results.select(part="circle", case=case).isel(time=slice(1, None))
-            t, theta = data["time"].values, np.degrees(data["theta"].values)
-            wrapped = theta % 360  # a token that crosses the cut is drawn as two lines
+            run, data = results.run(part="circle", case=case), results.select(part="circle", case=case)
+            t, x = np.asarray(run.ts)[1:], np.asarray(run.xs)[1:]
+            wrapped = np.degrees(np.arctan2(x[:, :, 1], x[:, :, 0])) % 360
+            # A token that crosses the cut is drawn as two lines.
             broken = np.where(np.abs(np.diff(wrapped, axis=0, prepend=wrapped[:1])) > 180, np.nan, wrapped)
             ax.semilogx(t, broken, color=plots.PALETTE["blue"], lw=0.6, alpha=0.75)
             count = int(data["points"][-1])
@@ -91,7 +92,7 @@ def tokens_over_the_potential(results: Results) -> Any:
                                   vmin=external.min(), vmax=external.max() if np.ptp(external) > 0 else 1)  # fmt: skip
             bar = figure.colorbar(image, ax=ax, shrink=0.75, pad=0.03)
             bar.set_label("$U$")
-            start, end = data["x"].values
+            start, end = np.asarray(results.run(part="sphere", case=case).xs)[[0, -1]]
             ax.plot(*_place(start), ".", ms=5, color=plots.PALETTE["orange"], mec="#333333", mew=0.2)
             found = af.clusters(end, space=af.Sphere())
             for k in range(int(found.count)):

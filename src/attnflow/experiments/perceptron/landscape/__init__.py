@@ -6,7 +6,7 @@ potential $p = K*\mu + U$ is nowhere below its value on the support.
 
 from typing import TYPE_CHECKING
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..cases import CASES, VERDICTS, external, perceptron
 from .claims import CLAIMS, WITNESSED
 from .figures import atoms_against_density, minimisers
@@ -104,4 +104,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[minimisers, atoms_against_density],
+    parameters={"angles": Parameter("number of angles of the witness", bounds=(90, 7200))},
 )

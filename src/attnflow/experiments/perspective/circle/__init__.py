@@ -6,7 +6,7 @@ are arcs, so their number is that of the gaps between neighbouring angles which 
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import BETAS, CLAIMS, COUNTED, DELTA, N
 from .figures import number_of_clusters, snapshots
 
@@ -104,4 +104,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[snapshots, number_of_clusters],
+    parameters={
+        "betas": Parameter("inverse temperatures", bounds=(0.1, 100)),
+        "draws": Parameter("number of draws", bounds=(2, 1000000)),
+    },
 )

@@ -17,7 +17,7 @@ def snapshots(results: Results) -> Any:
     data = results.select(part="snapshots")
     times = [float(t) for t in data["time"].values if t > 0]
     with plots.style():
-        figure = plots.new_figure(2.3 * len(times) + 0.6, 4.9)
+        figure = plots.new_figure(2.3 * len(times) + 0.6, 2.45 * data.sizes["beta"])
         grid = figure.subplots(data.sizes["beta"], len(times), squeeze=False)
         turn = np.linspace(0, 2 * np.pi, 361)
         for row, beta in zip(grid, data["beta"].values, strict=True):
@@ -61,11 +61,12 @@ def number_of_clusters(results: Results) -> Any:
     colours = (plots.PALETTE["sky"], plots.PALETTE["blue"])
     with plots.style():
         figure = plots.new_figure(8.4, 3.5)
-        for axes, beta in zip(figure.subplots(1, draws.sizes["beta"], sharey=True), draws["beta"].values, strict=True):
+        panels = figure.subplots(1, draws.sizes["beta"], sharey=True, squeeze=False)[0]
+        for axes, beta in zip(panels, draws["beta"].values, strict=True):
             for place, t, colour in zip((-0.2, 0.2), draws["time"].values, colours, strict=True):
                 counts = draws.sel(beta=beta, time=t)
                 total, clusters = int(counts.sum()), counts["clusters"].values[:5]
-                law, size = REFERENCE[float(beta), float(t)]
+                law, size = REFERENCE.get((float(beta), float(t)), ({}, 1))
                 p, q = counts.values[:5] / total, np.array([law.get(int(k), 0.0) for k in clusters])
                 bar = {"color": colour, "label": f"$t = {t:g}$", "ecolor": plots.PALETTE["black"], "capsize": 3}
                 axes.bar(clusters + place - 0.06, p, 0.36, yerr=_two_errors(p, total), **bar)

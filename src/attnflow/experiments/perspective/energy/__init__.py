@@ -7,7 +7,7 @@ integral of what the theory says it must gain. No flow at all is needed for the 
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment, Results
+from ... import Cell, Experiment, Parameter, Results
 from .claims import BETA_UNIFORM, CLAIMS, DIMENSIONS, GRIDS
 
 if TYPE_CHECKING:
@@ -186,4 +186,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[energy_and_its_gain],
+    parameters={"beta": Parameter("inverse temperature", bounds=(0.1, 30), where={"part": "cloud"})},
 )

@@ -8,7 +8,7 @@ printed, and the time at which $g = 1 - \delta$ is found in three ways: quadratu
 import math
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import CLAIMS, CROSSED, DELTA
 from .figures import particles_over_curve, phase_curve
 
@@ -174,4 +174,9 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[particles_over_curve, phase_curve],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000), where={"part": "random"}),
+        "d": Parameter("dimension", bounds=(2, 10000), where={"part": "random"}),
+        "beta": Parameter("inverse temperature", bounds=(0, 30), where={"part": "random"}),
+    },
 )

@@ -33,7 +33,7 @@ def particles_over_curve(results: Results) -> Any:
             )
         _, curve = random[0]
         right.plot(curve["time"], curve["reference"], color="black", lw=1.2, label="prediction")
-        right.set(title="independent uniform tokens, n = 32", xlabel="time $t$")
+        right.set(title=f"independent uniform tokens, n = {random[0][0]['n']}", xlabel="time $t$")
         right.legend(loc="lower right")
         for axes in (left, right):
             axes.grid()

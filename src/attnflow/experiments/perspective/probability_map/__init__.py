@@ -10,7 +10,7 @@ cell repeats a part of the map in double precision, and with half the step, from
 
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from .claims import CLAIMS, DELTA, T1, N
 from .figures import map_of_meetings, schemes_along_time
 
@@ -159,4 +159,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[map_of_meetings, schemes_along_time],
+    parameters={"draws": Parameter("number of draws", bounds=(2, 1000000), where={"part": "map"})},
 )

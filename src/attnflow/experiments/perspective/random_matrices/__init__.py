@@ -28,7 +28,7 @@ Ginibre: there it moves tokens by $B^\top$. Again both are offered.
 import functools
 from typing import TYPE_CHECKING, Any
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..single_cluster.runs import orbit
 from .claims import CLAIMS, CONTROL_BETA, SIZE_DIMENSION
 from .ensembles import ENSEMBLES, draw
@@ -145,4 +145,10 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[maps],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 500), where={"part": "map"}),
+        "d": Parameter("dimension", bounds=(2, 1000), where={"part": "map"}),
+        "t1": Parameter("final time", bounds=(1, 100), where={"part": "map"}),
+        "draws": Parameter("number of draws", bounds=(2, 100000), where={"part": "map"}),
+    },
 )

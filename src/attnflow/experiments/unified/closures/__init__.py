@@ -8,7 +8,7 @@ not close.
 
 from typing import TYPE_CHECKING
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from ..base_case import ALPHA, AT_ONE, OTHER_ALPHA, OTHER_SIGMA, SIGMA, base_map
 from .claims import CLAIMS, RANK_ONE, SIGMOID_ROWS, TIMES
 from .figures import finitely_many_tokens, near_a_blow_up, sigmoid_laws
@@ -209,4 +209,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[finitely_many_tokens, near_a_blow_up, sigmoid_laws],
+    parameters={"n": Parameter("number of tokens", bounds=(8, 100000), where={"part": "tokens"})},
 )

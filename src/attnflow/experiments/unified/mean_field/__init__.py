@@ -7,7 +7,7 @@ Gaussians under softmax, any law under linear attention, and sigmoid attention, 
 
 from typing import TYPE_CHECKING
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from . import circle, line
 from .claims import BETAS, CLAIMS, CLOCKS
 from .figures import densities_and_tokens, errors, growth_of_modes, not_a_gaussian
@@ -66,4 +66,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[densities_and_tokens, growth_of_modes, errors, not_a_gaussian],
+    parameters={"beta": Parameter("inverse temperature", bounds=(0.5, 30), where={"part": "growth"})},
 )

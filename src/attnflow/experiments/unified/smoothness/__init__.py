@@ -7,7 +7,7 @@ limit of hardmax. Then two clouds are followed, masked and not, and their distan
 
 from typing import TYPE_CHECKING
 
-from ... import Cell, Experiment
+from ... import Cell, Experiment, Parameter
 from . import flows, norms
 from .claims import CLAIMS
 from .figures import bounds_in_a_ball, growth_with_the_length, growth_with_the_radius, stability_of_the_flow
@@ -63,4 +63,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[growth_with_the_length, growth_with_the_radius, bounds_in_a_ball, stability_of_the_flow],
+    parameters={"pairs": Parameter("number of pairs of measures", bounds=(1, 10000))},
 )
