@@ -77,7 +77,7 @@ def _sweeps(experiment: Any, name: str) -> bool:
 
 
 def described(values: list[float | int], between: str = ", ") -> str:
-    return between.join(f"{v:g}" if v == float(f"{v:g}") else str(v) for v in values)
+    return between.join(f"{v:g}" if isinstance(v, float) and v == float(f"{v:g}") else str(v) for v in values)
 
 
 def parsed(settings: list[str]) -> dict[str, list[Any]]:
