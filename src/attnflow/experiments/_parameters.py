@@ -50,7 +50,7 @@ def checked(experiment: Any, name: str, value: Any) -> list[float | int]:
     """The values of a parameter; one that the experiment does not have, or a value that cannot be, is refused."""
     known = experiment.parameters
     if name not in known:
-        which = f"it has: {', '.join(known)}" if known else "it has none"
+        which = f"it has: {', '.join(known)}" if known else "it has none (attnflow list shows which have)"
         raise InputError(f"experiment {experiment.id!r} has no parameter {name!r} to set; {which}.")
     usual = values_in(experiment.cells("quick"), name, known[name])
     whole = all(isinstance(v, int) for v in usual)
