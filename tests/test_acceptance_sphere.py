@@ -280,7 +280,7 @@ def test_A11_energy_of_the_uniform_law(d):
 
 @eqx.filter_jit
 def glpr_energy(beta, x, w):
-    return af.Softmax(beta=beta).energy(x, w, scale="E")
+    return af.Softmax(beta=beta).energy(af.Sphere()).value(x, w, scale="E")
 
 
 def energy_of(x, w, beta):

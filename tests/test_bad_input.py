@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -189,13 +190,13 @@ def test_whole_numbers_are_numbers():
     """Integers where a float is meant: tokens, beta, times, steps, weights."""
     run = af.simulate(af.SelfAttention(beta=2), np.eye(3, dtype=int), t0=0, t1=1, save=2, weights=np.array([0, 0, 1]))
     assert run.xs.dtype == jnp.float64 and run.result is af.Outcome.SUCCESSFUL
-    af.simulate(af.SelfAttention(beta=2), np.eye(3, dtype=int), t1=1, save=2, solver="euler", dt=1)
+    af.simulate(af.SelfAttention(beta=2), np.eye(3, dtype=int), t1=1, save=2, solver="euler", dt=1, throw=False)
 
 
 def test_energies_that_mean_nothing_are_refused():
     run = af.simulate(af.SelfAttention(beta=0.0), X, ts=[0.5, 1.0])
     refused(lambda: af.energy(run, scale="E"), r"beta = 0 the scale 'E' diverges")
-    refused(lambda: af.energy(run, scale="joule"), r"energy scale 'joule' is unknown; choose one of Ehat, E, E_p, E_B")
+    refused(lambda: af.energy(run, scale="joule"), r"has no scale 'joule'; take Ehat or E or E_p or E_B")
 
     def of(attention, scale=None, space=None, diagnostic=af.energy):
         other = dataclasses.replace(run, model=af.SelfAttention(attention, space=space))
@@ -203,8 +204,8 @@ def test_energies_that_mean_nothing_are_refused():
 
     skew = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     refused(of(af.Softmax(B=skew)), r"no energy: B is not symmetric")
-    refused(of(af.Softmax(B=2 * np.eye(3)), "Ehat"), r"scale 'Ehat' is for B = I on the sphere.*'E_B'")
-    refused(of(af.Softmax(B=2 * np.eye(3)), "E"), r"scale 'E' is for B = I.*'E_B'")
+    refused(of(af.Softmax(B=2 * np.eye(3)), "Ehat"), r"no scale 'Ehat'; take E_B")
+    refused(of(af.Softmax(B=2 * np.eye(3)), "E"), r"no scale 'E'; take E_B")
     refused(of(af.Softmax(V=2 * np.eye(3)), space=af.Euclidean()), r"no energy: in R\^d")
     refused(of(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0]))), r"no energy: its parameters change with time")
     assert not af.is_gradient_flow(af.SelfAttention(af.Softmax(V=2 * skew)), 3)
@@ -222,7 +223,7 @@ def test_restart_of_a_failed_run_is_told():
     refused(lambda: failed.restart(t1=40.0), r"not finite")
 
 
-@pytest.mark.parametrize("door", ["simulate", "diagnostics", "weights of an ensemble"])
+@pytest.mark.parametrize("door", ["simulate", "diagnostics", "weights of an ensemble", "pair sums", "Gaussians"])
 def test_double_tokens_taken_as_single_are_told_once(door, monkeypatch):
     """NumPy's float64 without precision("float64"): one warning in a process, which names the remedy."""
     monkeypatch.setattr("attnflow.spaces._cloud._warned", [])
@@ -234,6 +235,8 @@ def test_double_tokens_taken_as_single_are_told_once(door, monkeypatch):
     calls = {
         "simulate": lambda: simulate(ts=[0.1], t1=None, solver="euler", dt=0.1),
         "diagnostics": lambda: af.order_parameter(X),
+        "pair sums": lambda: af.pair_sums(af.Inner(1.0), X, X, 1.0),
+        "Gaussians": lambda: af.gaussian.flow(af.Softmax(1e-3), np.ones(1), np.zeros((1, 1)), t1=0.1),
         "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
     }
     with jax.enable_x64(False):
@@ -245,3 +248,60 @@ def test_double_tokens_taken_as_single_are_told_once(door, monkeypatch):
         check_tokens(X.tolist(), af.Sphere())
         check_tokens(jnp.asarray(X), af.Sphere())
     check_tokens(X, af.Sphere())
+
+
+HUGE = 10**30  # an integer that no C type holds
+CHOICES = np.arange(3)  # comparing it with a name gives an array
+KEYS = ("x", 3.5, HUGE, True, [1, 2], np.arange(5), np.zeros(5, np.uint32), np.nan, jax.random.split(jax.random.key(0)))
+
+
+def ensemble(**options: Any):
+    given = {"realizations": 2, "ts": [0.1], "reduce": af.LastState(), "key": jax.random.key(0), **options}
+    return af.ensemble(SA, lambda key: X, **given)
+
+
+DOORS = {
+    "tokens": lambda: simulate([[HUGE, 1], [1, 0]]),
+    "weights": lambda: simulate(weights=[HUGE, 1, 1, 1]),
+    "queries": lambda: af.pair_sums(af.Inner(1.0), [[HUGE, 1]], [[1, 1]], 1.0),
+    "clouds": lambda: af.inner_products([[HUGE, 1], [1, 0]]),
+    "rows": lambda: af.pair_weights(af.Inner(1.0), X, X, rows=[HUGE]),
+    "skip": lambda: af.Full(skip=[HUGE, 1]),
+    "at": lambda: af.Causal(at=[HUGE]),
+    "output matrices": lambda: af.MultiHead([af.Softmax(1.0)], W=[10**400]),
+    "points": lambda: af.Perceptron(a=np.eye(2)).potential([HUGE, 1]),
+    "modes": lambda: af.modes(X[:, :2] / np.linalg.norm(X[:, :2], axis=1)[:, None], 10**400),
+    "scale": lambda: af.energy(simulate(t1=0.1), scale=CHOICES),
+    "scale of one cloud": lambda: SA.energy().value(jnp.asarray(X), scale=CHOICES),
+    "scale by a wrong name": lambda: SA.energy().value(jnp.asarray(X), scale="Eh"),
+    "scale of Sinkhorn": lambda: af.SelfAttention(af.Sinkhorn(1.0)).energy().scale(CHOICES),
+    "kernel": lambda: af.pair_sums(af.Inner(1.0), X, X, X, kernel=CHOICES),
+    "solver": lambda: simulate(solver=CHOICES),
+    "precision": lambda: af.precision(CHOICES),
+    "cloud": lambda: af.hardmax_cloud(CHOICES),
+    "matrix": lambda: af.hardmax_matrix(CHOICES),
+    "normalize": lambda: af.causal_model(4, normalize=CHOICES),
+    "kind": lambda: af.registry.entries(CHOICES),
+    "entry": lambda: af.registry.get("attention", CHOICES),
+    "mode": lambda: af.interpolate([X], [X], mode=CHOICES),
+    "solver of an ensemble": lambda: ensemble(solver=CHOICES),
+    "engine of an ensemble": lambda: ensemble(engine=CHOICES),
+    "dtype of an ensemble": lambda: ensemble(dtype=CHOICES),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_huge_integers_and_arrays_in_place_of_names(door):
+    with pytest.raises(InputError):
+        DOORS[door]()
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_what_is_no_random_key(key):
+    for draw in (
+        lambda: af.sphere.uniform(n=2, d=2, key=key),
+        lambda: af.smoothness.local_lipschitz(af.Softmax(1.0), X, key=key),
+        lambda: af.measures.sliced(X, X, key=key),
+    ):
+        with pytest.raises(InputError, match="is no random key"):
+            draw()

@@ -221,18 +221,6 @@ def test_runs_without_attention_are_told(run):
         af.leaders(dataclasses.replace(run, model=af.Flow(lambda t, x, w: -x)))
 
 
-def test_a_map_that_does_not_say_its_weights_is_told(run):
-    class Silent(af.AbstractAttention):
-        clock: str = "silent"
-        score: af.Inner = af.Inner(1.0)
-
-        def __call__(self, x, y, w=None, *, pairs=af.Full(), kernel="auto", state=None):
-            return x
-
-    with pytest.raises(InputError, match="Silent attention does not say its weights"):
-        af.attention_matrix(with_model(run, Silent()))
-
-
 def test_matrices_that_fill_the_memory_are_refused(run, monkeypatch):
     monkeypatch.setattr(_clouds, "LARGEST", 100)
     with pytest.raises(InputError, match=r"attention matrices \(3, 7, 7\) are 1.5e\+02 numbers; choose one time"):

@@ -1,12 +1,14 @@
 """Ensembles: equal to single runs, independent of chunks, and streaming statistics equal to NumPy's."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import attnflow as af
-from attnflow.errors import InputError
+from attnflow.errors import AttnflowWarning, InputError
 from attnflow.pairsums._library import native
 
 N, D = 6, 2
@@ -234,3 +236,36 @@ def test_late_clocks(key: jax.Array) -> None:
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=2e-7)
     with pytest.raises(InputError, match=r"float32 cannot tell the times 1000000 and 1000000\.1 apart.*\.$"):
         af.ensemble(af.SelfAttention(beta=2.0), sampler, t0=1e6, ts=[1e6 + 0.1], **options)
+
+
+@pytest.mark.parametrize(("engine", "dtype"), [("batched", "float64"), ("innermost", "float32"), ("auto", "float64")])
+def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.Array) -> None:
+    """A cluster attracts its tokens at rate one, where rk4 is stable up to 2.79 and accurate below."""
+
+    def coarseness(dt: float) -> float:
+        draw = lambda key: af.sphere.uniform(n=8, d=2, key=key)  # noqa: E731
+        options = {"realizations": 4, "reduce": af.LastState(), "key": key, "engine": engine, "dtype": dtype}
+        return af.ensemble(af.SelfAttention(beta=30.0), draw, ts=[100.0], dt=dt, **options).stats["coarseness"]
+
+    with pytest.warns(AttnflowWarning, match="steps were too long to follow the flow"):
+        assert coarseness(5.0) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0 < coarseness(0.5) < 1
+
+
+@pytest.mark.parametrize("solver", ["rk4", "euler"])
+def test_an_ensemble_of_one_is_as_coarse_as_its_run(solver: str, key: jax.Array) -> None:
+    """One step: the look at the start is all there is to see."""
+    model, options = af.SelfAttention(beta=3.0), {"solver": solver, "dt": 1.0}
+    result = af.ensemble(model, sampler, realizations=1, ts=[1.0], reduce=af.LastState(), key=key, **options)
+    run = af.simulate(model, sampler(jax.random.fold_in(key, 0)), t1=1.0, **options)
+    assert result.stats["coarseness"] == pytest.approx(float(run.stats["coarseness"]), rel=1e-9)
+    assert result.stats["coarseness"] > 0
+
+
+def test_double_precision_is_not_silently_single():
+    options = {"realizations": 2, "ts": [0.1], "reduce": af.Mean(lambda t, x, w: x), "key": jax.random.key(0)}
+    sampler = lambda key: af.sphere.uniform(n=4, d=3, key=key)  # noqa: E731
+    with jax.enable_x64(False), pytest.raises(InputError, match="precision"):
+        af.ensemble(af.SelfAttention(beta=1.0), sampler, dtype="float64", **options)

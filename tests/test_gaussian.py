@@ -651,3 +651,12 @@ def test_other_runs_are_no_gaussian_flows():
     scheduled = GaussianModel(af.Sinkhorn(af.Piecewise([1.0], [1.0, 2.0])))
     with pytest.raises(InputError, match="depends on time"):
         af.gaussian.energy(dataclasses.replace(run, model=scheduled))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_mean_that_runs_away_has_not_come_to_rest(dtype):
+    """A Dirac's mean is e^t: the bound on it must be a number of the precision."""
+    run = af.gaussian.flow(af.Softmax(1e-3), jnp.ones(1, dtype), jnp.zeros((1, 1), dtype), t1=300.0, throw=False)
+    assert af.gaussian.outcome(run) == "exponential"
+    t_last, mean = np.asarray(run.info["t_last"], float), np.asarray(run.info["mean_last"], float)
+    assert np.log(mean[0]) == pytest.approx(t_last, rel=1e-4)

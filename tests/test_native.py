@@ -475,6 +475,20 @@ def test_trajectories_are_those_of_float64(attention, space, pairs, solver, n, w
     np.testing.assert_allclose(found, expected, rtol=0, atol=20 * EPS[dtype] * np.abs(expected).max())
 
 
+@compiled_kernel
+@pytest.mark.parametrize(("solver", "matrix"), [("rk4", None), ("euler-retract", V)])
+def test_trajectories_do_not_depend_on_what_they_do_not_see(solver, matrix):
+    """The first token weighs nothing, and the sixth is seen by those after it alone."""
+    model = af.SelfAttention(af.Softmax(4.0, B, matrix), pairs=af.Causal())
+    x = cloud(np.random.default_rng(0), 9, 3, dtype=np.float64)
+    w = jnp.arange(9) / 36
+    bad = jnp.asarray(x).at[0].set(jnp.nan).at[5, 1].set(jnp.inf)
+    steps = lambda x: native_steps(model, (x, x), jnp.asarray(0.1), jnp.asarray(5), w, solver)[1]  # noqa: E731
+    found = jax.jit(steps)(bad[None])[0]
+    np.testing.assert_allclose(found[1:5], trajectory(model, exact(x)[0][1:5], w[1:5], solver, 0.1, 5), atol=1e-14)
+    assert np.isnan(found[np.r_[0, 5:9]]).all()
+
+
 def last_states(model, **options):
     options = {"ts": [0.25, 0.5], "solver": "rk4", "dt": 0.1, "realizations": 7} | options
     return af.ensemble(

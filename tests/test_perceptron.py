@@ -99,7 +99,7 @@ def everything(x, w):
         out[name] = perceptron.potential(x), perceptron.gradient(x), by_jax, named(name).slope(x)
     for flags in FLAGS:
         model = block(*flags)
-        out[str(flags)] = af.field(model, 0.0, x, w), model.energy(x, w), model.log_metric(x, w, scale="E+U")
+        out[str(flags)] = af.field(model, 0.0, x, w), model.energy().value(x, w), model.energy().log_metric(x, w)
     return out
 
 
@@ -129,7 +129,7 @@ def test_C1_dissipation(found, flags):
     h = 1e-5
     ahead, behind = (X + s * h * v for s in (1, -1))
     ahead, behind = (energy(x / np.linalg.norm(x, axis=1)[:, None], W) for x in (ahead, behind))
-    rate = block(*flags).energy_direction(D) * np.sum(W * metric * np.sum(v**2, axis=1))
+    rate = block(*flags).energy().direction * np.sum(W * metric * np.sum(v**2, axis=1))
     assert abs((ahead - behind) / (2 * h) - rate) < 1e-7 and abs(rate) > 1e-2
 
 
@@ -157,11 +157,11 @@ def test_a_run_of_the_block(tmp_path):
     assert af.dissipation(run)[4] == pytest.approx(-np.mean(speed**2), rel=1e-9)
     assert af.localization.criticality(run, at=4) == pytest.approx(speed.max(), rel=1e-9)
     assert run.clock == "USA" and block(divided=True).clock == "SA"
-    assert af.is_gradient_flow(run.model, 2) and run.model.energy_scale(None, run.xs[0]) == "E+U"
+    assert af.is_gradient_flow(run.model, 2) and run.model.energy().scale() == "E+U"
     run.save(tmp_path / "run.nc")
     loaded = af.load(tmp_path / "run.nc")
     assert eqx.tree_equal(loaded.model, run.model) and "2601.21366" in af.cite(loaded)
-    with pytest.raises(InputError, match="one scale is 'E\\+U'"):
+    with pytest.raises(InputError, match=r"take E\+U"):
         af.energy(run, scale="Ehat")
     hot = dataclasses.replace(run, model=af.PerceptronBlock(0.0, run.model.perceptron))
     with pytest.raises(InputError, match="at beta = 0"):

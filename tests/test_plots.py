@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import jax
+import jaxtyping
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -225,3 +226,54 @@ def test_style_is_left_behind():
 def test_pyplot_is_never_imported():
     program = "import sys, attnflow.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.fixture
+def untyped():
+    """What a user meets: no types are checked on the way."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+JUNK = [
+    *((name, {"ax": "axes"}) for name in ("tokens", "clusters", "energy", "order_parameter", "inner_products")),
+    *((name, {"ax": mpl.figure.Figure()}) for name in ("attention", "leaders", "tokens")),
+    ("order_parameter", {"ax": mpl.figure.Figure().add_subplot(projection="3d")}),
+    *((name, {"camera": camera}) for name in ("tokens", "overview") for camera in ("ab", 3, (1, 2, 3), (np.nan, 0))),
+    *(("inner_products", {"at": at}) for at in ("ab", None, (), (0.5,), [[0]], 99, True)),
+]
+
+
+@pytest.mark.parametrize(("name", "junk"), JUNK)
+def test_what_is_no_axes_camera_or_time_is_told(name, junk, untyped):
+    with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
+        getattr(af.plot, name)(af.simulate(af.SelfAttention(beta=1.0), np.eye(3)[:2], t1=1.0, save=2), **junk)
+
+
+@pytest.mark.parametrize("name", ["polytope", "hyperplanes"])
+@pytest.mark.parametrize("junk", [{"found": 3}, {"found": "a"}, {"ax": mpl.figure.Figure()}, {"camera": "up"}])
+def test_what_is_no_answer_axes_or_camera_is_told(name, junk, untyped):
+    path = np.linspace(1, 2, 3)[:, None, None] * np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    options = {"V": np.diag([2.0, 1.0]), "B": np.eye(2)} if name == "hyperplanes" else {}
+    with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
+        getattr(af.plot, name)(path, eps=0.1, **options, **junk)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"a.png", "", "a\0.png", ["a.png"]])
+def test_what_is_no_path_is_told(path, untyped):
+    with pytest.raises(InputError, match="is no path"):
+        af.plot.save(mpl.figure.Figure(), path)
+    with pytest.raises(InputError, match="is no path"):
+        af.animate(a_run(2), path)
+    with pytest.raises(InputError, match="is no path"):
+        af.load(path)
+
+
+@pytest.mark.parametrize("junk", [{"layers": 5}, {"layers": "ab"}, {"layers": ()}, {"layers": (0.5,)}, {"names": "a"}])
+def test_what_are_no_layers_or_names_is_told(junk, untyped):
+    run = af.simulate(af.HardmaxLayers(), np.eye(2), t1=2, solver="layers")
+    with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
+        af.plot.hardmax_layers([run], **{"layers": (0, 1), **junk})
+    with pytest.raises(InputError, match="names"):
+        af.plot.hardmax_layers([run], (0, 1), names=[3])

@@ -48,7 +48,8 @@ def on_the_circle(angles):
 
 def clumps(d, spread):
     """Tokens around three places, some pairs within the threshold and some not."""
-    return unit(unit(RNG.normal(size=(3, d)))[RNG.integers(3, size=N)] + spread * RNG.normal(size=(N, d)))
+    rng = np.random.default_rng([d, int(1000 * spread)])
+    return unit(unit(rng.normal(size=(3, d)))[rng.integers(3, size=N)] + spread * rng.normal(size=(N, d)))
 
 
 def force(x, beta):

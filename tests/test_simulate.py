@@ -17,6 +17,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import attnflow as af
+from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import _compiled
 from attnflow.flows._fits import engines_of
@@ -298,10 +299,14 @@ def test_energy_does_not_recompile():
     """Nor does a diagnostic: traces are counted in the map's own energy."""
     traced = []
 
+    class WatchedEnergy(InteractionEnergy):
+        def value(self, *cloud, **options):
+            traced.append(options["scale"])
+            return super().value(*cloud, **options)
+
     class Watched(af.Softmax):
-        def energy(self, x, w, *, scale, kernel="auto"):
-            traced.append(scale)
-            return super().energy(x, w, scale=scale, kernel=kernel)
+        def energy(self, space):
+            return WatchedEnergy(self.score, self.V, self.reduce, True)
 
     run = af.simulate(SA, X, ts=[0.5, 1.0], weights=W)
     values = [
@@ -645,3 +650,11 @@ def test_causal_pairs_in_a_model():
     np.testing.assert_allclose(run.xs.reshape(2, -1), witness, rtol=0, atol=1e-8)
     with pytest.raises(af.errors.InputError, match=r"no energy.*sees all\.$"):
         af.energy(run)
+
+
+@pytest.mark.parametrize("attention", [af.Softmax(1.0), af.Sinkhorn(1.0)])
+def test_the_last_of_eulers_steps_is_looked_at(attention):
+    """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
+    x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
+    run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver="euler", dt=100.0, save=1, throw=False)
+    assert run.result is af.Outcome.COARSE_STEPS

@@ -402,7 +402,7 @@ def test_energy_is_the_best_plan():
     S = 1.3 * Y @ Y.T
     pi = W[:, None] * plan(S, W)
     expected = np.sum(pi * S) - np.sum(pi * np.log(pi / np.outer(W, W)))
-    energy = af.Sinkhorn(1.3, **TIGHT).energy(jnp.asarray(Y), jnp.asarray(W))
+    energy = af.Sinkhorn(1.3, **TIGHT).energy(af.Euclidean()).value(jnp.asarray(Y), jnp.asarray(W))
     np.testing.assert_allclose(energy, expected, rtol=1e-10)
     # The independent plan is one of the plans, the optimum is above it.
     assert energy > np.sum(np.outer(W, W) * S)
@@ -413,7 +413,7 @@ def test_energy_of_a_gaussian():
     z, w = trapezoid(1, 0.25)
     b, alpha = 0.8, 0.5
     r = 2 * b / (1 + np.sqrt(1 + 4 * b * b))
-    energy = af.Sinkhorn(b, **TIGHT).energy(jnp.asarray(alpha + z), jnp.asarray(w))
+    energy = af.Sinkhorn(b, **TIGHT).energy(af.Euclidean()).value(jnp.asarray(alpha + z), jnp.asarray(w))
     np.testing.assert_allclose(energy, b * r + np.log(1 - r * r) / 2 + b * alpha**2, rtol=1e-7)
 
 
@@ -425,7 +425,8 @@ def test_flow_climbs_or_descends_its_energy(sign):
     model = af.SelfAttention(attention, space=af.Euclidean())
     y, w = jnp.asarray(Y), jnp.asarray(W)
     velocity = attention(y, y, w)
-    rate = (attention.energy(y + 1e-5 * velocity, w) - attention.energy(y - 1e-5 * velocity, w)) / 2e-5
+    energy = model.energy().value
+    rate = (energy(y + 1e-5 * velocity, w) - energy(y - 1e-5 * velocity, w)) / 2e-5
     np.testing.assert_allclose(rate, sign * 2 * np.sum(W[:, None] * velocity**2), rtol=1e-7)
     assert af.is_gradient_flow(model, D)
 
@@ -440,15 +441,14 @@ def test_energy_along_a_run_on_the_sphere():
 
 
 def test_energy_is_refused_where_there_is_none():
-    x = jnp.asarray(Y)
     for attention, scale, words in (
         (af.Sinkhorn(half_steps=3), None, "no gradient flow; converge them"),
         (af.Sinkhorn(B=B), None, "B is not symmetric"),
-        (af.Sinkhorn(), "Ehat", "ask for 'E_S'"),
+        (af.Sinkhorn(), "Ehat", "take E_S"),
         (af.Sinkhorn(V=B), None, r"in R\^d only V = B"),
     ):
         with pytest.raises(InputError, match=words):
-            af.SelfAttention(attention, space=af.Euclidean()).energy_scale(scale, x)
+            af.SelfAttention(attention, space=af.Euclidean()).energy().scale(scale)
 
 
 def test_run_is_stored(tmp_path):

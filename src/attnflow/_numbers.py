@@ -74,7 +74,7 @@ def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
     try:
         known = np.asarray(values)
         allowed = np.isinf(known) if infinite and known.dtype.kind == "f" else np.zeros(known.shape, bool)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
     exact = finite_array(name, np.where(allowed, 0, known) if allowed.any() else values)
     with np.errstate(over="ignore", under="ignore"):

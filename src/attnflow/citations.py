@@ -242,7 +242,7 @@ def _own(part: Any) -> tuple[str, ...]:
     return tuple(key for entry in beside if getattr(entry, "factory", None) is type(part) for key in entry.papers)
 
 
-def _paper(key: str) -> tuple[str, ...]:
-    if key not in PAPERS:
+def _paper(key: Any) -> tuple[str, ...]:
+    if not isinstance(key, str) or key not in PAPERS:
         raise InputError(f"paper {key!r} is unknown; the keys are: {', '.join(PAPERS)}.")
     return PAPERS[key]

@@ -3,8 +3,20 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from .errors import FileError
+from .errors import FileError, InputError, shown
+
+
+def path_of(path: Any) -> Path:
+    """A path as users give it: text, or what stands for a path."""
+    try:
+        text = os.fspath(path)
+        if isinstance(text, str) and text and "\0" not in text:
+            return Path(text)
+    except TypeError:
+        pass
+    raise InputError(f"path = {shown(path)} is no path; give the name of a file.")
 
 
 def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
@@ -13,7 +25,7 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
     Any failure (no permission, disk full) removes the temporary file and is told in one sentence; what stood at
     `path` before is untouched. Two processes may write the same path at once: the last rename wins, whole.
     """
-    path = Path(path)
+    path = path_of(path)
     if isinstance(data, str):
         data = data.encode()
     temporary = None

@@ -121,9 +121,9 @@ class Entry:
         return self.factory(**checked)
 
 
-def entries(kind: Kind) -> dict[str, Any]:
+def entries(kind: Any) -> dict[str, Any]:
     """All entries of a kind, built-in and third-party, by name (experiments: by id), in alphabetical order."""
-    if kind not in ROOMS:
+    if not isinstance(kind, str) or kind not in ROOMS:
         raise InputError(f"kind {kind!r} is unknown; there are: {', '.join(ROOMS)}.")
     room = ROOMS[kind]
     found: dict[str, Any] = {}
@@ -139,10 +139,10 @@ def entries(kind: Kind) -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def get(kind: Kind, name: str) -> Any:
+def get(kind: Any, name: Any) -> Any:
     """The entry of that name, or one sentence saying which names there are."""
     found = entries(kind)
-    if name not in found:
+    if not isinstance(name, str) or name not in found:
         raise InputError(f"{kind} {name!r} is unknown; there are: {', '.join(found)}.")
     return found[name]
 

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from ..attention import AbstractAttention, heads_of
 from ..diagnostics import clusters
 from ..diagnostics.clusters import DELTA
-from ..errors import AttnflowError
+from ..errors import InputError
 from ..models import AbstractModel, at_time
-from ..pairsums import pair_weights
 from ..spaces import Sphere
 from . import programs
 
@@ -36,11 +36,11 @@ class Slow(NamedTuple):
     attention: np.ndarray
 
 
-def energy_scale(model: Any, x: Array) -> str | None:
-    """The scale of the model's energy, `None` if it declares none."""
+def energy_scale(model: AbstractModel) -> str | None:
+    """The usual scale of the model's energy, `None` if it declares none."""
     try:
-        return model.energy_scale(None, x)
-    except (AttnflowError, AttributeError):
+        return model.energy().scale()
+    except InputError:
         return None
 
 
@@ -52,7 +52,7 @@ def quick(model: AbstractModel, x: Array, w: Array | None, scale: str | None, wa
 def _quick(model: Any, x: Array, w: Array | None, wave: Array, scale: str | None) -> tuple[Array, Array, Array]:
     x = model.space.nearest(x)
     mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w
-    energy = jnp.full((), jnp.nan, x.dtype) if scale is None else model.energy(x, w, scale=scale)
+    energy = jnp.full((), jnp.nan, x.dtype) if scale is None else model.energy().value(x, w, scale=scale)
     angle = wave * jnp.arctan2(x[:, 1], x[:, 0]) if x.shape[1] == 2 else jnp.full_like(mass, jnp.nan)
     amplitude = jnp.hypot(jnp.sum(mass * jnp.cos(angle)), jnp.sum(mass * jnp.sin(angle)))
     return energy, jnp.linalg.norm(mass @ x), amplitude
@@ -117,9 +117,9 @@ def _histogram(x: Array, some: Array) -> Array:
 def attention_parts(model: Any, head: int = 0) -> tuple[Any, Any] | None:
     """The map with a matrix to show, and who sees whom; of several heads one."""
     attention = getattr(model, "attention", None)
-    heads = getattr(attention, "heads", None)
-    attention = heads[head] if heads else attention
-    return (attention, model.pairs) if hasattr(attention, "recipe") and hasattr(model, "pairs") else None
+    if not isinstance(attention, AbstractAttention) or not hasattr(model, "pairs"):
+        return None
+    return heads_of(attention)[head], model.pairs
 
 
 def attention_image(model: Any, x: Array, w: Array | None, t: float, labels: np.ndarray) -> np.ndarray:
@@ -159,5 +159,4 @@ def _row(x: Array, w: Array | None, t: Array, rows: Array, attention: Any, pairs
 
 def _matrix(x: Array, w: Array | None, t: Array, attention: Any, pairs: Any, rows: Array | None) -> Array:
     attention = at_time(attention, t)
-    log_w, reduce = attention.recipe(x, w, pairs=pairs)
-    return pair_weights(attention.score, x, x, rows=rows, log_w=log_w, pairs=pairs, reduce=reduce)
+    return attention.matrix(x, attention.log_weights(x, w, pairs=pairs), rows, pairs=pairs)

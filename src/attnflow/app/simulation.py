@@ -32,7 +32,7 @@ class Simulation:
         self.masses = None if w is None else np.asarray(w, float)
         self.dt = state.settings["dt"] or chosen_step(self.model, x0, self.w)
         self.step, self.x = 0, x0
-        self.scale = instruments.energy_scale(self.model, x0)
+        self.scale = instruments.energy_scale(self.model)
         self.wave = self._wave()
         self._kept: dict[int, np.ndarray] = {0: np.asarray(x0)}
         self._stride = 1

@@ -18,13 +18,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..models import SelfAttention
+from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..reductions import equiangular_flow, fastest_mode, growth_rate, uniform_energy
 from ..spaces import Sphere
 from .state import State
 
 HIGH_DIMENSION = 32
-CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 
 
 def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dict[str, Any]:
@@ -38,17 +38,19 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
         found["curves"].append(_uniform_products(d))
     if not exact(model) or n < 2 or s["weights"] != "equal":
         return found
-    beta, kind = float(model.attention.beta), model.clock
+    zonal = model.attention.zonal
+    beta, kind = float(zonal.beta), "SA" if zonal.normalized else "shifted USA"
+    faster = float(np.exp(min(float(zonal.log_speed), 40.0)))  # the model's clock, against that one
     if law == "uniform" and d >= 2:
         start = 1 / n + (1 - 1 / n) * float(uniform_energy(d, beta=beta))
         found["levels"].append({"chart": "energy", "name": "uniform law", "y": start})
     if law == "orthonormal" or d >= HIGH_DIMENSION:
         name = "equiangular (exact)" if law == "orthonormal" else "equiangular (d → ∞)"
-        found["curves"] += _equiangular(name, n, beta, kind)
+        found["curves"] += _equiangular(name, n, beta, kind, faster)
     if law == "uniform" and d == 2 and beta <= 1e5:
         fastest = int(fastest_mode(beta, d=2))
         found["levels"].append({"chart": "clusters", "name": f"fastest wave, k = {fastest}", "y": fastest})
-        rate = float(growth_rate(wave, beta=beta, d=2, kind=kind))
+        rate = faster * float(growth_rate(wave, beta=beta, d=2, kind=kind))
         if 0 < first_amplitude < 0.5 and 0 < rate < 1e6:
             t = np.linspace(0, np.log(0.8 / first_amplitude) / rate, 40)
             found["curves"].append(_curve("order", f"exp λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
@@ -57,18 +59,15 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
 
 def exact(model: Any) -> bool:
     """Whether the reduced equations are about this model: identity matrices, everybody sees all."""
-    attention = getattr(model, "attention", None)
-    if not isinstance(model, SelfAttention) or attention is None or model.clock not in CLOCKS:
+    if not isinstance(model, SelfAttention) or depends_on_time(model.attention) or model.attention.zonal is None:
         return False
-    plain = all(getattr(attention, name, None) is None for name in ("B", "Q", "K", "V"))
-    everybody = isinstance(model.pairs, Full) and model.pairs.skip is None
-    return plain and everybody and type(attention).__name__ in ("Softmax", "Unnormalized")
+    return isinstance(model.pairs, Full) and model.pairs.skip is None
 
 
-def _equiangular(name: str, n: int, beta: float, kind: Any) -> list[dict[str, Any]]:
-    scale = np.exp(min(beta, 40.0)) if kind in ("USA", "beta-USA") else 1.0  # that clock is faster by so much
-    t = np.concatenate([np.linspace(0, 30, 301), np.geomspace(30, 1e4, 120)[1:]]) / scale
+def _equiangular(name: str, n: int, beta: float, kind: Any, faster: float) -> list[dict[str, Any]]:
+    t = np.concatenate([np.linspace(0, 30, 301), np.geomspace(30, 1e4, 120)[1:]])
     g = np.asarray(equiangular_flow(t, n=n, beta=beta, kind=kind), float)
+    t = t / faster
     return [
         _curve("energy", name, t, 1 / n + (1 - 1 / n) * np.exp(beta * (g - 1))),
         _curve("order", name, t, np.sqrt((1 + (n - 1) * np.clip(g, 0, 1)) / n)),

@@ -5,38 +5,76 @@ no solver. A numeric field is an array, or a `Schedule` (see `attnflow.models`) 
 """
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from .._numbers import real_array
 from ..errors import InputError
-from ..pairsums import AbstractPairs, AbstractScore, Full, check_width
-from ..pairsums._algebra import matmul
-from ..spaces import is_concrete
+from ..pairsums import (
+    AbstractPairs,
+    AbstractScore,
+    Exponential,
+    Full,
+    Reduce,
+    Total,
+    as_reduction,
+    pair_sums,
+    pair_weights,
+)
+from ..spaces import AbstractSpace, Sphere, log_weights
+from ._energy import AbstractEnergy, InteractionEnergy
+from ._values import apply_value
+
+
+class Zonal(NamedTuple):
+    r"""What an exponential map is among unit tokens, where it depends on $\langle x, y\rangle$ alone.
+
+    Its weights are $e^{\beta(\langle x, y\rangle - 1)}$ times the masses, divided by their sum (`normalized`, as in SA)
+    or else multiplied by $e^{\mathrm{log\_speed}}$, which is 0 for shifted USA and $\beta$ for USA.
+    """
+
+    beta: Float[Array, ""]
+    normalized: bool
+    log_speed: Float[Array, ""]
 
 
 class AbstractAttention(eqx.Module):
-    """A map `(x, y, w) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
+    r"""A map `(x, y, w) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
+
+    A map is a `score`, a matrix `V` of values, and what it makes of a row of scores, `reduce` of `pair_sums`; the
+    velocity follows. A map that weighs its keys by more than their mass has `log_weights` of its own, and one that
+    knows a faster way to the same velocity its own `__call__`.
 
     The velocity has the height of `V`: `(n, d)`, except in a head of a multi-head map, whose `V` may be `(k, d)`.
     A query that no key is left for gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
 
-    A map may offer `recipe(y, w, *, pairs, kernel) -> (log_w, reduce)`: what makes
-    `pair_weights(score, x, y, log_w=…, pairs=…, reduce=…) @ (V y)` its velocity. Attention matrices are made from it.
+    The rest of the library asks a map what it can do, never which class it is:
 
-    `gaussian(alpha, L) -> (GL, c)` is its velocity on a Gaussian law, as in `attnflow.attention._gaussian`; `closure`
-    says whether that is `"exact"`, the best approximation by a Gaussian (`"projected"`), or refused (`"none"`).
+    - `exponential`: the weights are $e^{s}$ times the masses, normalised or not. Such maps have spectral sums,
+      `long_time` and trajectory kernels, where their score allows.
+    - `row_stochastic`: the weights of a row sum to one, so that in $\mathbb R^d$ the flow has the linear part $V$.
+    - `isotropic`: it commutes with rotations, since it depends on inner products alone. `zonal` says how, where it is
+      exponential, too: then `long_time`, metastable times and the reduced equations are about it.
+    - `continuous`: the velocity depends continuously on the measure.
+    - `closure`: whether Gaussian laws stay Gaussian, `"exact"`; whether `gaussian` is the best approximation by one,
+      `"projected"`; or `"none"`. `gaussian(alpha, L)` is the velocity on such a law, as in `attention/_gaussian.py`.
+    - `energy(space)`: what its flow climbs or descends.
     """
 
     clock: eqx.AbstractVar[str]
-    score: eqx.AbstractVar[AbstractScore]
+    V: eqx.AbstractVar[Any]
 
+    @property
     @abc.abstractmethod
+    def score(self) -> AbstractScore: ...
+
+    @property
+    @abc.abstractmethod
+    def reduce(self) -> Reduce: ...
+
     def __call__(
         self,
         x: Float[Array, "n d"],
@@ -46,7 +84,71 @@ class AbstractAttention(eqx.Module):
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
-    ) -> Float[Array, "n p"]: ...
+    ) -> Float[Array, "n p"]:
+        log_w = self.log_weights(y, w, pairs=pairs, kernel=kernel, state=state)
+        values = self.values(y)
+        return pair_sums(self.score, x, y, values, log_w=log_w, pairs=pairs, reduce=self.reduce, kernel=kernel)[0]
+
+    def values(self, y: Float[Array, "m d"]) -> Float[Array, "m p"]:
+        """`V y_j` for every key."""
+        return apply_value(self.V, y)
+
+    def log_weights(
+        self,
+        y: Float[Array, "m d"],
+        w: Float[Array, " m"] | None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+        state: Any = None,
+    ) -> Float[Array, " m"] | None:
+        """The log weights of the keys in the sums over pairs."""
+        return log_weights(w)
+
+    def matrix(
+        self,
+        x: Float[Array, "n d"],
+        log_w: Float[Array, " n"] | None,
+        rows: Int[Array, " r"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        log: bool = False,
+    ) -> Float[Array, "r n"]:
+        r"""The weights $A$ of tokens among themselves, $\Gamma_\mu(x_i) = \sum_j A_{ij}Vx_j$, or their logarithms.
+
+        `log_w` are those of `log_weights`, which are the same for all `rows`.
+        """
+        return pair_weights(self.score, x, x, rows=rows, log_w=log_w, pairs=pairs, reduce=self.reduce, log=log)
+
+    @property
+    def exponential(self) -> bool:
+        plain = type(self).log_weights is AbstractAttention.log_weights
+        reduction, selection = as_reduction(self.reduce)
+        return plain and isinstance(reduction, Exponential) and selection is None
+
+    @property
+    def row_stochastic(self) -> bool:
+        return type(as_reduction(self.reduce)[0]) is Exponential
+
+    @property
+    def isotropic(self) -> bool:
+        return self.V is None and self.score.isotropic
+
+    @property
+    def zonal(self) -> Zonal | None:
+        """The map among unit tokens, if it is exponential, without a matrix, and depends on inner products alone."""
+        if not self.exponential or not self.isotropic or self.score.zonal is None:
+            return None
+        beta, offset = self.score.zonal
+        reduction, _ = as_reduction(self.reduce)
+        if not isinstance(reduction, Total):
+            return Zonal(beta, True, jnp.zeros_like(beta))
+        log_factor = jnp.log(jnp.maximum(reduction.factor, jnp.finfo(beta.dtype).tiny))  # zero: nothing ever moves
+        return Zonal(beta, False, jnp.asarray(offset - reduction.shift + log_factor, beta.dtype))
+
+    @property
+    def continuous(self) -> bool:
+        return as_reduction(self.reduce)[1] is None
 
     @property
     def closure(self) -> str:
@@ -63,68 +165,17 @@ class AbstractAttention(eqx.Module):
             "of these, or the projection of Sigmoid."
         )
 
+    def bounded_growth(self, d: int) -> str | None:
+        """Why a Gaussian law grows exponentially at most under this map, as the end of a sentence; `None`: unknown."""
+        return None
 
-def parameter(name: str, value: Any, ndim: int) -> Any:
-    """A numeric field of a map: an array of the right rank, or a module called with the time, which is kept."""
-    if value is None or isinstance(value, eqx.Module):
-        return value
-    value = real_array(name, value, ndim)
-    if is_concrete(value) and not np.isfinite(np.asarray(value)).all():
-        where = tuple(map(int, np.argwhere(~np.isfinite(np.asarray(value)))[0]))
-        entry = f"{name} = " if ndim == 0 else f"{name} has at {list(where)} the entry "
-        raise InputError(f"{entry}{np.asarray(value)[where]:g}, which is not finite.")
-    return jnp.asarray(value, value.dtype)  # no weak type: a new value never compiles again
+    def energy(self, space: AbstractSpace) -> AbstractEnergy:
+        """The energy that the flow climbs or descends on a space; a map without one is refused in a sentence."""
+        if not self.exponential or not self.score.is_bilinear:
+            raise InputError(f"{type(self).__name__} attention declares no energy.")
+        return InteractionEnergy(self.score, self.V, self.reduce, isinstance(space, Sphere))
 
 
-def inverse_temperature(beta: Any) -> Any:
-    r"""$\beta \ge 0$, refused otherwise: repulsion is a sign of the matrices, not of the temperature."""
-    beta = parameter("beta", beta, ndim=0)
-    if beta is None:
-        raise InputError("beta is missing; give an inverse temperature, for example beta=1.0.")
-    least = _least(beta)
-    if least is not None and least < 0:
-        raise InputError(f"beta = {least:g} is negative; take beta >= 0 and repulsion from V or B (V=-B, K=-Q).")
-    return beta
-
-
-def _least(value: Any) -> float | None:
-    """The least value of a number or of a schedule that lists its values; `None` where they cannot be looked at."""
-    values = getattr(value, "values", None) if isinstance(value, eqx.Module) else value
-    return None if values is None or not is_concrete(values) else float(np.min(np.asarray(values)))
-
-
-def non_negative(name: str, value: Any) -> Any:
-    """A number that is at least zero, refused otherwise."""
-    value = parameter(name, value, ndim=0)
-    if value is None:
-        raise InputError(f"{name} is missing; give a number, at least 0.")
-    least = _least(value)
-    if least is not None and least < 0:
-        raise InputError(f"{name} = {least:g} is negative; take a number, at least 0.")
-    return value
-
-
-def positive(name: str, value: Any) -> Any:
-    """A number greater than zero, at all times if it is a schedule; refused otherwise."""
-    value = non_negative(name, value)
-    if _least(value) == 0:
-        raise InputError(f"{name} = 0 moves no token; take a number greater than 0.")
-    return value
-
-
-def score_matrices(B: Any, Q: Any, K: Any) -> tuple[Any, Any, Any]:
-    r"""`B`, or `Q` and `K` with $B = Q^\top K$, as matrices; giving both is refused."""
-    B, Q, K = parameter("B", B, 2), parameter("Q", Q, 2), parameter("K", K, 2)
-    if (Q is None) != (K is None):
-        raise InputError(f"{'K' if K is None else 'Q'} is missing; Q and K come together (B = Q^T K).")
-    if B is not None and Q is not None:
-        raise InputError("give B, or Q and K (B = Q^T K), not both.")
-    return B, Q, K
-
-
-def apply_value(V: Float[Array, "p e"] | None, y: Float[Array, "m d"]) -> Float[Array, "m p"]:
-    """`V y_j` for every row; `None` is the identity."""
-    if V is None:
-        return y
-    check_width("V", V, y.shape[1])
-    return matmul(y, V.astype(y.dtype).T)
+def heads_of(attention: AbstractAttention) -> tuple[AbstractAttention, ...]:
+    """The heads of a multi-head map; of any other the map itself."""
+    return getattr(attention, "heads", (attention,))

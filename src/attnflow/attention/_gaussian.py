@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..pairsums._algebra import matmul
-from ._attention import apply_value
+from ._values import apply_value
 
 
 class AffineField(NamedTuple):

@@ -24,8 +24,8 @@ from scipy.special import ndtri
 
 from ..pairsums._algebra import matmul
 from ..spaces._space import safe_norm
-from ._attention import apply_value
 from ._gaussian import AffineField
+from ._values import apply_value
 
 REACH, STEP = 9.0, 0.25  # standard deviations, and the step in them
 # For scores spread more than WIDE the step is 1/2 in u, and functions that vanish like exp(-|u|) are summed.

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .. import pairsums
+from .._parameters import non_negative, parameter, score_matrices
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from ..pairsums import Inner
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, non_negative, parameter, score_matrices
+from ._attention import AbstractAttention
 
 
 class Hardmax(AbstractAttention):
@@ -47,30 +47,9 @@ class Hardmax(AbstractAttention):
     def score(self) -> Inner:
         return Inner(jnp.ones(()), self.B, Q=self.Q, K=self.K)
 
-    def __call__(
-        self,
-        x: Float[Array, "n d"],
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-        state: Any = None,
-    ) -> Float[Array, "n p"]:
-        mean, _ = pair_sums(
-            self.score,
-            x,
-            y,
-            apply_value(self.V, y),
-            log_w=log_weights(w),
-            pairs=pairs,
-            reduce=pairsums.Hardmax(self.tol),
-            kernel=kernel,
-        )
-        return mean
-
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        return log_weights(w), pairsums.Hardmax(self.tol)
+    @property
+    def reduce(self) -> pairsums.Hardmax:
+        return pairsums.Hardmax(self.tol)
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
         raise InputError(

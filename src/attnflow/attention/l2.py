@@ -4,13 +4,14 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from ..pairsums import AbstractPairs, Full, SquaredDistance, pair_sums
+from .._parameters import non_negative, parameter
+from ..pairsums import SquaredDistance
 from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, non_negative, parameter
+from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, inverse
 
 
@@ -45,27 +46,17 @@ class L2(AbstractAttention):
     def score(self) -> SquaredDistance:
         return SquaredDistance(self.g, self.Q, self.K, by_difference=self.by_difference)
 
-    def __call__(
-        self,
-        x: Float[Array, "n d"],
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-        state: Any = None,
-    ) -> Float[Array, "n p"]:
-        mean, _ = pair_sums(
-            self.score, x, y, apply_value(self.V, y), log_w=log_weights(w), pairs=pairs, reduce="softmax", kernel=kernel
-        )
-        return mean
-
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        return log_weights(w), "softmax"
+    @property
+    def reduce(self) -> str:
+        return "softmax"
 
     @property
     def closure(self) -> str:
         return "exact"
+
+    def bounded_growth(self, d: int) -> str | None:
+        injective = self.K is None or np.linalg.matrix_rank(np.asarray(self.K, float)) == d
+        return "the rates of L2 attention with injective K are bounded" if injective else None
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
         r"""$G = 2gVP\Sigma K^\top Q$ and $c = V(\alpha + 2gP\Sigma K^\top(Q - K)\alpha)$.

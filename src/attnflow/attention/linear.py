@@ -5,11 +5,11 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..pairsums import AbstractPairs, Full, Inner, pair_sums
+from .._parameters import inverse_temperature, parameter, score_matrices
+from ..pairsums import AbstractPairs, Full, Inner, Pointwise
 from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, gaussian_scores
 
 
@@ -45,6 +45,10 @@ class Linear(AbstractAttention):
     def score(self) -> Inner:
         return Inner(self.beta, self.B, Q=self.Q, K=self.K)
 
+    @property
+    def reduce(self) -> Pointwise:
+        return Pointwise(jnp.positive)
+
     def __call__(
         self,
         x: Float[Array, "n d"],
@@ -57,18 +61,12 @@ class Linear(AbstractAttention):
     ) -> Float[Array, "n p"]:
         if w is not None:  # what has no weight does not matter, even if it is NaN, as in every sum over pairs
             y = jnp.where(w[:, None] == 0, 0, y)
-        values = apply_value(self.V, y)
         if pairs.complete and not pairs.normalized:
+            values = self.values(y)
             queries, keys, *_ = self.score.project(x, y)
             weighted = values / y.shape[0] if w is None else w.astype(y.dtype)[:, None] * values
             return matmul(queries, matmul(keys.T, weighted))
-        total, _ = pair_sums(
-            self.score, x, y, values, log_w=log_weights(w), pairs=pairs, reduce=jnp.positive, kernel=kernel
-        )
-        return total
-
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        return log_weights(w), jnp.positive
+        return super().__call__(x, y, w, pairs=pairs, kernel=kernel)
 
     @property
     def closure(self) -> str:

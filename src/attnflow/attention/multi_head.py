@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._numbers import whole
+from .._parameters import parameter
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param
 from ..spaces import is_concrete
-from ._attention import AbstractAttention, parameter
+from ._attention import AbstractAttention
 from ._gaussian import AffineField
 from .softmax import Softmax
 
@@ -71,6 +72,30 @@ class MultiHead(AbstractAttention):
         raise InputError("multi-head attention has one score per head; look at the heads, attention.heads[0].score.")
 
     @property
+    def V(self) -> NoReturn:
+        raise InputError("multi-head attention has values per head; look at the heads, attention.heads[0].V.")
+
+    @property
+    def reduce(self) -> NoReturn:
+        raise InputError("multi-head attention has sums per head; look at the heads, attention.heads[0].reduce.")
+
+    @property
+    def exponential(self) -> bool:
+        return False
+
+    @property
+    def row_stochastic(self) -> bool:
+        return False
+
+    @property
+    def isotropic(self) -> bool:
+        return self.W is None and all(head.isotropic for head in self.heads)
+
+    @property
+    def continuous(self) -> bool:
+        return all(head.continuous for head in self.heads)
+
+    @property
     def papers(self) -> tuple[str, ...]:
         return ENTRY.papers
 
@@ -118,6 +143,10 @@ class MultiHead(AbstractAttention):
         """The weakest of the heads' closures."""
         return next(kind for kind in ("none", "projected", "exact") if kind in {h.closure for h in self.heads})
 
+    def bounded_growth(self, d: int) -> str | None:
+        reasons = [head.bounded_growth(d) for head in self.heads]
+        return " and ".join(dict.fromkeys(map(str, reasons))) if all(reasons) else None
+
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
         r"""$GL = \sum_h W_hG_hL$ and $c = \sum_h W_hc_h$."""
         total = jnp.zeros((), L.dtype)
@@ -160,7 +189,7 @@ def _output_matrices(W: Any, H: int) -> Any:
     floating = jnp.result_type(float)
     try:
         parts = [w if eqx.is_array(w) else jnp.asarray(w, floating) for w in W]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"W = {W!r} is not a list of numbers or of matrices, one per head.") from None
     parts = [w if jnp.issubdtype(w.dtype, jnp.floating) else jnp.asarray(w, floating) for w in parts]
     if len(parts) != H or len({w.ndim for w in parts}) != 1 or parts[0].ndim not in (0, 2):

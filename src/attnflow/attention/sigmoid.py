@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from .._parameters import inverse_temperature, parameter, score_matrices
 from ..errors import InputError
-from ..pairsums import AbstractPairs, AbstractScore, Full, Inner, Pointwise, Projected, pair_sums
+from ..pairsums import AbstractScore, Inner, Pointwise, Projected
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
+from ._attention import AbstractAttention
 from ._gaussian import AffineField
 from ._sigmoid_projection import projected_field
 
@@ -74,34 +74,16 @@ class Sigmoid(AbstractAttention):
     def score(self) -> BiasedInner:
         return BiasedInner(Inner(self.beta, self.B, Q=self.Q, K=self.K), self.bias)
 
-    def __call__(
-        self,
-        x: Float[Array, "n d"],
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-        state: Any = None,
-    ) -> Float[Array, "n p"]:
-        total, _ = pair_sums(
-            self.score,
-            x,
-            y,
-            apply_value(self.V, y),
-            log_w=log_weights(w),
-            pairs=pairs,
-            reduce=jax.nn.sigmoid,
-            kernel=kernel,
-        )
-        return total
-
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        return log_weights(w), Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
+    @property
+    def reduce(self) -> Pointwise:
+        return Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
 
     @property
     def closure(self) -> str:
         return "projected"
+
+    def bounded_growth(self, d: int) -> str:
+        return "the rates of the projected sigmoid map are bounded by |V|"
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> AffineField:
         r"""The Gaussian projection, $c = \mathbb E\,\Gamma(X)$ and $GL = \mathbb E[(\Gamma(X) - c)Z^\top]$,

@@ -8,16 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from .._numbers import whole
+from .._parameters import inverse_temperature, non_negative, parameter, score_matrices
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, inverse_temperature, non_negative, parameter, score_matrices
-from ._energy import direction, is_symmetric
+from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
+from ._attention import AbstractAttention
+from ._energy import AbstractEnergy, check_symmetric, direction
 from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
-
-SCALE = "E_S"
 
 # The step of the averaged update. In L2(w) its Jacobian is 1 - step (1 + P) with P the plan, whose eigenvalues lie in
 # [0, 1] because exp(beta <x, y>) is a positive definite kernel: 2/3 makes the worst factor 1/3 at every beta.
@@ -102,26 +101,23 @@ class Sinkhorn(AbstractAttention):
     def score(self) -> Inner:
         return Inner(self.beta, self.B, Q=self.Q, K=self.K)
 
-    def __call__(
-        self,
-        x: Float[Array, "n d"],
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-        state: Any = None,
-    ) -> Float[Array, "n p"]:
-        plan = self._plan(y, w, _own_pairs(pairs, x.shape[0], y.shape[0]), kernel)
-        h, _, converged = self._iterated(plan, state)
-        mean, _ = pair_sums(
-            self.score, x, y, apply_value(self.V, y), log_w=plan.log_w + h, pairs=pairs, reduce="softmax", kernel=kernel
-        )
-        return mean * jnp.where(converged, 1, jnp.nan).astype(mean.dtype)
+    @property
+    def reduce(self) -> str:
+        return "softmax"
 
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        found = self.potentials(y, w, pairs=pairs, kernel=kernel)
-        return self._plan(y, w, pairs, kernel).log_w + found.h, "softmax"
+    def __call__(self, x, y, w=None, *, pairs=Full(), kernel="auto", state=None):
+        if len(x) != len(y) and not isinstance(pairs, Full | Causal | Positional):
+            raise InputError(
+                f"Sinkhorn attention does not know how {len(y)} keys see each other from {type(pairs).__name__} pairs "
+                f"of {len(x)} queries; give Full, Causal or Positional pairs."
+            )
+        return super().__call__(x, y, w, pairs=pairs, kernel=kernel, state=state)
+
+    def log_weights(self, y, w, *, pairs=Full(), kernel="auto", state=None):
+        """The masses times $e^h$; not a number where the potentials did not converge."""
+        plan = self._plan(y, w, _own_pairs(pairs), kernel)
+        h, _, converged = self._iterated(plan, state)
+        return plan.log_w + jnp.where(converged, h, jnp.nan)
 
     @property
     def closure(self) -> str:
@@ -158,7 +154,7 @@ class Sinkhorn(AbstractAttention):
         state: Float[Array, " m"] | None = None,
     ) -> Potentials:
         """The potentials of a cloud, NaN if they did not converge; `state` is a first guess of `h`."""
-        plan = self._plan(x, w, _own_pairs(pairs, x.shape[0], x.shape[0]), kernel)
+        plan = self._plan(x, w, _own_pairs(pairs), kernel)
         h, iterations, converged = self._iterated(plan, state)
         f, h = (jnp.where(converged, p, jnp.nan) for p in (plan.row(h), h))
         return Potentials(f, h, iterations, converged)
@@ -197,34 +193,56 @@ class Sinkhorn(AbstractAttention):
             return _after(plan, self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
         return _converged(plan, state, self.tol.astype(plan.y.dtype), self.max_iterations)
 
-    def energy_direction(self, d: int) -> int:
-        """+1 if the flow climbs its energy (V = B symmetric), -1 if it descends (V = -B), 0 otherwise."""
-        return direction(self, d)
+    def bounded_growth(self, d: int) -> str | None:
+        return "the rates of Sinkhorn attention are bounded by |V|" if self.half_steps is None else None
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
-        """`"E_S"`, the one scale this map has; refused in a sentence where it means nothing."""
+    def energy(self, space: AbstractSpace) -> AbstractEnergy:
         if self.half_steps is not None:
             raise InputError("this model has no energy: N half-steps of Sinkhorn are no gradient flow; converge them.")
-        if not is_symmetric(self, x.shape[-1]):
-            raise InputError("this model has no energy: B is not symmetric; its flow is no gradient flow.")
-        if not on_sphere and self.energy_direction(x.shape[-1]) == 0:
+        return TransportEnergy(self, isinstance(space, Sphere))
+
+    def gaussian_energy(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> Float[Array, ""]:
+        r"""Of a Gaussian law, $\sum_i b_iz_i + \frac12\sum_i\log(1 - z_i^2) + \langle A\alpha, \alpha\rangle$.
+
+        Here $b$ are the singular values of $L^\top AL$, $A = \beta B$, and $z = 2b/(1 + \sqrt{1 + 4b^2})$.
+        """
+        s = gaussian_scores(self.score, alpha, L)
+        b = jnp.linalg.svd(s.factor, compute_uv=False)
+        z = 2 * b / (1 + jnp.sqrt(1 + 4 * b * b))
+        return jnp.sum(b * z + jnp.log1p(-z * z) / 2) + s.own
+
+
+class TransportEnergy(AbstractEnergy):
+    r"""$E(\mu) = \max_\pi \int \beta\langle x, By\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)
+    = -\int (f + h)\,d\mu$ over plans $\pi$ of $\mu$ to itself."""
+
+    attention: Sinkhorn
+    on_sphere: bool = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        if not is_concrete(self.attention):
+            return
+        check_symmetric(self.attention.score)
+        if not self.on_sphere and self.direction == 0:
             raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
-        if scale not in (None, SCALE):
-            raise InputError(f"energy scale {scale!r} is not for Sinkhorn attention; ask for {SCALE!r}.")
-        return SCALE
 
-    def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str = SCALE, kernel: str = "auto"
-    ) -> Float[Array, ""]:
-        r"""$E(\mu) = \max_\pi \int \beta\langle x, By\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)
-        = -\int (f + h)\,d\mu$ over plans $\pi$ of $\mu$ to itself."""
-        found = self.potentials(x, w, kernel=kernel)
+    @property
+    def scales(self) -> tuple[str, ...]:
+        return ("E_S",)
+
+    @property
+    def direction(self) -> int:
+        return direction(self.attention.score, self.attention.V)
+
+    def value(self, x, weights=None, *, scale=None, kernel="auto"):
+        self.scale(scale)
+        found = self.attention.potentials(x, weights, kernel=kernel)
         total = found.f + found.h
-        return -jnp.mean(total) if w is None else -jnp.sum(jnp.where(w > 0, w * total, 0))
+        return -jnp.mean(total) if weights is None else -jnp.sum(jnp.where(weights > 0, weights * total, 0))
 
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:
+    def log_metric(self, x, weights=None, *, scale=None):
         r"""$\dot E = 2\beta\sum_i w_i|\dot x_i|^2$ for $V = B$: the metric weighs token $i$ by $2\beta w_i$."""
-        return jnp.full(x.shape[:1], jnp.log(2 * self.beta.astype(x.dtype)))
+        return jnp.full(x.shape[:1], jnp.log(2 * self.attention.beta.astype(x.dtype)))
 
 
 class _Plan(NamedTuple):
@@ -335,21 +353,14 @@ def _conjugate_gradients(matvec: Any, b: Float[Array, " m"], max_iterations: int
     return jax.lax.while_loop(more, step, start)[0]
 
 
-def _own_pairs(pairs: AbstractPairs, n: int, m: int) -> AbstractPairs:
+def _own_pairs(pairs: AbstractPairs) -> AbstractPairs:
     """The pairs of the keys among themselves. (A factor per row, as of `normalized` pairs, is absorbed by f.)"""
     if isinstance(pairs, Full):
         return Full() if pairs.skip is None else Full(skip=(pairs.skip[1], pairs.skip[1]))
     if isinstance(pairs, Causal):
         own = pairs.at is None and not pairs.normalized
         return pairs if own else Causal(strict=pairs.strict, slope=pairs.slope)
-    if isinstance(pairs, Positional):
-        return Positional(pairs.weights)
-    if n != m:
-        raise InputError(
-            f"Sinkhorn attention does not know how {m} keys see each other from {type(pairs).__name__} pairs of "
-            f"{n} queries; give Full, Causal or Positional pairs."
-        )
-    return pairs
+    return Positional(pairs.weights) if isinstance(pairs, Positional) else pairs
 
 
 ENTRY = Entry(

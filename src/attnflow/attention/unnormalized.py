@@ -3,15 +3,13 @@ r"""Unnormalised attention (USA): softmax attention without its denominator."""
 from typing import Any, NoReturn
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._parameters import inverse_temperature, parameter, score_matrices
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Full, Inner, Pointwise, pair_sums
+from ..pairsums import Inner, Total
 from ..registry import Entry, Param
-from ..spaces import log_weights
-from ._attention import AbstractAttention, apply_value, inverse_temperature, parameter, score_matrices
-from ._energy import check_scale, direction, exponential_energy
+from ._attention import AbstractAttention
 
 
 class Unnormalized(AbstractAttention):
@@ -63,58 +61,15 @@ class Unnormalized(AbstractAttention):
     def score(self) -> Inner:
         return Inner(self.beta, self.B, Q=self.Q, K=self.K)
 
-    def __call__(
-        self,
-        x: Float[Array, "n d"],
-        y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-        state: Any = None,
-    ) -> Float[Array, "n p"]:
-        mean, log_z = pair_sums(
-            self.score, x, y, apply_value(self.V, y), log_w=log_weights(w), pairs=pairs, reduce="exp", kernel=kernel
-        )
-        if self.shifted:
-            log_z = log_z - self.beta.astype(log_z.dtype)
-        velocity = jnp.exp(log_z)[:, None] * mean
-        return self.beta.astype(velocity.dtype) * velocity if self.gradient else velocity
-
-    def recipe(self, y, w, *, pairs=Full(), kernel="auto"):
-        shift, factor = self.beta if self.shifted else 0.0, self.beta if self.gradient else 1.0
-
-        def log_weight(s: Array) -> Array:
-            return s - jnp.asarray(shift, s.dtype) + jnp.log(jnp.asarray(factor, s.dtype))
-
-        weight = lambda s: jnp.asarray(factor, s.dtype) * jnp.exp(s - jnp.asarray(shift, s.dtype))  # noqa: E731
-        return log_weights(w), Pointwise(weight, log_weight)
+    @property
+    def reduce(self) -> Total:
+        return Total(shift=self.beta if self.shifted else 0.0, factor=self.beta if self.gradient else 1.0)
 
     def gaussian(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> NoReturn:
         raise InputError(
             "the unnormalised map does not close on Gaussians: what a query reads grows like the exponential of its "
             "square, and the mean of that is infinite once |L^T A L| >= 1; take Softmax, or tokens (simulate)."
         )
-
-    def energy_direction(self, d: int) -> int:
-        """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""
-        return direction(self, d)
-
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"], *, on_sphere: bool) -> str:
-        """The energy scale asked for, or the default; refused in a sentence where it means nothing."""
-        return check_scale(scale, self, x, on_sphere)
-
-    def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
-    ) -> Float[Array, ""]:
-        """The interaction energy of one cloud on one of the scales."""
-        return exponential_energy(self.score, self.beta, x, w, scale, kernel)
-
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:
-        r"""The metric of the gradient flow weighs token $i$ by $w_i$; on other clocks by $e^\beta w_i$, $w_i/\beta$."""
-        beta = self.beta.astype(x.dtype)
-        faster = jnp.log(jnp.where(beta > 0, beta, 1)) if self.gradient else 0.0  # at beta = 0 nothing moves
-        return jnp.full(x.shape[:1], beta if self.shifted else -faster, x.dtype)
 
 
 ENTRY = Entry(

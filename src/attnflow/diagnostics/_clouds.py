@@ -87,7 +87,7 @@ def real_tokens(tokens: Numbers) -> Float[Array, "*batch n d"]:
     """Clouds `(..., n, d)` of real numbers, finite or not; anything else is refused in a sentence."""
     try:
         xs = jnp.asarray(tokens)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"a {type(tokens).__name__} holds no tokens; give a run, or an array (..., n, d).") from None
     if not (jnp.issubdtype(xs.dtype, jnp.floating) or jnp.issubdtype(xs.dtype, jnp.integer)):
         raise InputError(f"tokens have dtype {xs.dtype}; give real numbers.")

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .. import pairsums
+from ..attention import AbstractAttention, heads_of
 from ..flows.metastability import ROUNDING, applies, drift, log_duration, meeting_time
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
@@ -150,9 +151,9 @@ def _fastest(v: Float[Array, "n d"]) -> Float[Array, ""]:
 def _hears_nobody(found: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
     """Whether some cluster sees others, and its attention to all of them together is below rounding."""
     attention = getattr(model, "attention", None)
-    heads = getattr(attention, "heads", (attention,))
-    if len(labels) > ATTENTIVE or not hasattr(model, "pairs") or not all(hasattr(h, "recipe") for h in heads):
+    if len(labels) > ATTENTIVE or not hasattr(model, "pairs") or not isinstance(attention, AbstractAttention):
         return False
+    heads = heads_of(attention)
     x = found.grown().reshape(-1, *found.xs.shape[-2:])[row]
     t = jnp.reshape(jnp.asarray(found.ts), -1)[row]
     return bool(along(_deaf, (x, t, jnp.asarray(labels)), found.w, tuple(heads), model.pairs))
@@ -171,10 +172,9 @@ def _deaf(
     deaf = jnp.any(others & seen, axis=1)
     for head in heads:
         head = at_time(head, t)
-        log_w, reduce = head.recipe(x, w, pairs=pairs)
-        if isinstance(reduce, pairsums.Hardmax):  # which hears the best alone, and nobody else is too far away
+        if not head.continuous:  # it reads the best key alone, and no key is too far away for that
             return jnp.asarray(False)
-        attention = jnp.abs(pair_weights(head.score, x, x, log_w=log_w, pairs=pairs, reduce=reduce))
+        attention = jnp.abs(head.matrix(x, head.log_weights(x, w, pairs=pairs), pairs=pairs))
         away, all_of_it = jnp.sum(jnp.where(others, attention, 0), axis=1), jnp.sum(attention, axis=1)
         deaf &= away <= ROUNDING * jnp.finfo(x.dtype).eps * all_of_it
     return jnp.any(deaf)

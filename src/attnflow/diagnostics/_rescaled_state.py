@@ -9,8 +9,6 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.special import softmax
 
-from ..attention import Softmax
-from ..attention._energy import bilinear_form
 from ..errors import InputError
 from ..flows import Run, rescaled
 from ..pairsums import Full
@@ -56,9 +54,11 @@ def _matrices(model: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None,
     if V is None:
         return None, None, 1.0
     attention: Any = getattr(model, "attention", None)
-    if not isinstance(attention, Softmax) or not isinstance(getattr(model, "pairs", None), Full):
+    averages = attention.exponential and attention.score.is_bilinear
+    if not averages or not isinstance(getattr(model, "pairs", None), Full):
         return np.asarray(V, float), None, 1.0
-    return np.asarray(V, float), np.asarray(bilinear_form(attention, d), float), float(np.asarray(attention.beta))
+    B = np.eye(d) if attention.score.matrix is None else np.asarray(attention.score.matrix, float)
+    return np.asarray(V, float), B, float(np.asarray(attention.score.beta))
 
 
 def _velocity(z: np.ndarray, t: float, V: np.ndarray, B: np.ndarray, weights: Any) -> np.ndarray:

@@ -1,5 +1,6 @@
 r"""Who listens to whom: attention matrices along a run, attention received, leaders."""
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +12,7 @@ from ..errors import InputError, shown
 from ..flows import Run
 from ..models import HardmaxLayers, at_time
 from ..models.hardmax_layers import attention_rows
-from ..pairsums import AbstractPairs, pair_weights
+from ..pairsums import AbstractPairs
 from ..spaces import Numbers
 from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 
@@ -135,8 +136,6 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
             told = "multi-head attention has a matrix per head" if head is None else f"there is no head {head}"
             raise InputError(f"{told}; give head=0, ..., {len(heads) - 1}.")
         attention = heads[head]
-    if not hasattr(attention, "recipe"):
-        raise InputError(f"{type(attention).__name__} attention does not say its weights; give it a method recipe.")
     return attention, model.pairs
 
 
@@ -151,7 +150,7 @@ def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
     return Layers(model, tol, *(jnp.asarray(known[name]) for name in names))
 
 
-def _recipe(
+def _tiles(
     x: Float[Array, "n d"],
     t: Float[Array, ""],
     w: Float[Array, " n"] | None,
@@ -163,18 +162,13 @@ def _recipe(
         return map_and_pairs.tile(x, t, masses(x, w), log)
     attention, pairs = map_and_pairs
     attention = at_time(attention, t)
-    log_w, reduce = attention.recipe(x, w, pairs=pairs)
-
-    def tile(rows: Int[Array, " r"] | None) -> Float[Array, "r n"]:
-        return pair_weights(attention.score, x, x, rows=rows, log_w=log_w, pairs=pairs, reduce=reduce, log=log)
-
-    return tile
+    return functools.partial(attention.matrix, x, attention.log_weights(x, w, pairs=pairs), pairs=pairs, log=log)
 
 
 def _matrix(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any, log: bool
 ) -> Float[Array, "n n"]:
-    return _recipe(x, t, w, map_and_pairs, log)(None)
+    return _tiles(x, t, w, map_and_pairs, log)(None)
 
 
 def _heard(
@@ -183,7 +177,7 @@ def _heard(
     """Column sums and row maxima, a tile of rows after the other."""
     n = x.shape[0]
     tile = min(TILE, n)
-    matrix, mass = _recipe(x, t, w, map_and_pairs), masses(x, w)
+    matrix, mass = _tiles(x, t, w, map_and_pairs), masses(x, w)
 
     def add(received: Array, i: Array) -> tuple[Array, Array]:
         inside = jnp.minimum(i, n - 1)  # the last tile repeats the last token, with weight zero

@@ -1,9 +1,6 @@
 r"""The energy along a run, its dissipation, and whether a model is a gradient flow at all.
 
-A model declares an energy by four methods: `energy_scale(scale, x)`, the scale that is asked for, or a refusal in a
-sentence; `energy(x, w, scale=)`; `energy_direction(d)`, +1 where the flow climbs it, -1 where it descends, 0 for
-neither; and `log_metric(x, w, scale=)`, $\log m_i$ of the metric in which it does. `SelfAttention` asks its attention
-map.
+A model offers its energy as one object, `model.energy()` (`attnflow.attention.AbstractEnergy`).
 """
 
 from typing import Any
@@ -14,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._numbers import whole
+from ..attention import AbstractEnergy
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field
@@ -28,9 +26,8 @@ def energy(run: Any, scale: Any = None) -> Float[Array, " T"]:
     energy is refused in a sentence. Of a run that stores the growth of its tokens apart (`log_scale`) it is the energy
     of the true tokens, infinite where that is beyond the largest number.
     """
-    model = _model(run)
-    scale = model.energy_scale(scale, run.xs[0])
-    return _along(_energy, run.model, clouds(run).grown(), run.weights, scale)
+    energy = _energy_of(run)
+    return _along(_value, energy, clouds(run).grown(), run.weights, energy.scale(scale))
 
 
 def dissipation(run: Any, scale: Any = None) -> Float[Array, " T"]:
@@ -40,53 +37,46 @@ def dissipation(run: Any, scale: Any = None) -> Float[Array, " T"]:
     (of a perceptron block, - where it is repulsive).
     Compare with finite differences of `energy` to check the gradient-flow structure (arXiv:2312.10794, section 3).
     """
-    model = _model(run)
-    chosen = model.energy_scale(scale, run.xs[0])
-    sign = model.energy_direction(run.xs.shape[-1])
-    if sign == 0:
+    energy = _energy_of(run)
+    if energy.direction == 0:
         raise InputError("this model is no gradient flow (V is neither B nor -B); its energy has no dissipation law.")
-    return _along(_rate, run.model, clouds(run).true("dissipation"), run.weights, chosen, sign)
+    xs = clouds(run).true("dissipation")
+    return _along(_rate, (run.model, energy), xs, run.weights, energy.scale(scale), energy.direction)
 
 
 def is_gradient_flow(model: Any, d: Any) -> bool:
     """Whether the model's flow in dimension `d` climbs or descends its declared energy."""
     if not isinstance(model, AbstractModel):
         raise InputError(f"a {type(model).__name__} is no model; give one, for example af.SelfAttention(beta=1.0).")
-    d = whole("d", d)
+    whole("d", d)
     try:
-        getattr(model, "energy_scale", _none)(None, jnp.zeros((1, d)))
+        return model.energy().direction != 0
     except InputError:
         return False
-    return model.energy_direction(d) != 0  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _none(scale: str | None, x: Array) -> str:
-    raise InputError("this model declares no energy.")
-
-
-def _model(run: Any) -> Any:
+def _energy_of(run: Any) -> AbstractEnergy:
     if not isinstance(run, Run):
         raise InputError(
             f"a {type(run).__name__} has no energy of its own; give a run, or ask the model for one cloud: "
-            "model.energy(x, weights, scale='Ehat')."
+            "model.energy().value(x, weights, scale='Ehat')."
         )
     run.single()
     if run.model is None:
         raise InputError("this run carries no model, so it has no energy.")
-    if not hasattr(run.model, "energy_scale"):
-        raise InputError(f"{type(run.model).__name__} declares no energy.")
-    return run.model
+    return run.model.energy()
 
 
-def _energy(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str) -> Float[Array, ""]:
-    return model.energy(x, w, scale=scale)
+def _value(energy: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str) -> Float[Array, ""]:
+    return energy.value(x, w, scale=scale)
 
 
-def _rate(model: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str, sign: int) -> Float[Array, ""]:
+def _rate(both: Any, x: Float[Array, "n d"], w: Float[Array, " n"] | None, scale: str, sign: int) -> Float[Array, ""]:
+    model, energy = both
     speed = jnp.sum(field(model, 0.0, x, w) ** 2, axis=-1)
     mass = 1 / x.shape[0] if w is None else w
     # In logarithms: a token that rests has no part in it, however large its metric.
-    return sign * jnp.sum(mass * jnp.exp(model.log_metric(x, w, scale=scale) + jnp.log(speed)))
+    return sign * jnp.sum(mass * jnp.exp(energy.log_metric(x, w, scale=scale) + jnp.log(speed)))
 
 
 @eqx.filter_jit

@@ -155,9 +155,10 @@ def _stuck(run: Run, z: np.ndarray, ahead: np.ndarray, present: np.ndarray, eps:
     lost = present & (ahead > 2 * eps) & (step <= 0.5 * np.finfo(run.xs.dtype).eps * np.abs(z).max(axis=1))
     if not lost.any():
         return ()
+    finer = "" if run.xs.dtype == np.float64 else ", or af.precision('float64')"
     return (
         f"{plural(int(lost.sum()), 'token')} stopped on the way: steps are below the rounding of {run.xs.dtype}; take "
-        "a larger alpha, or af.precision('float64').",
+        f"a larger alpha{finer}.",
     )
 
 

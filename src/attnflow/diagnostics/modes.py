@@ -171,7 +171,7 @@ def _number(cloud: Clouds, beta: Any) -> float:
         if isinstance(beta, str | bytes | bool):
             raise TypeError
         number = float(np.asarray(beta))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"beta = {shown(beta)} is not one number (it may change with time); give beta=.") from None
     if not (np.isfinite(number) and number > 0):
         raise InputError(f"beta = {number:g} gives no density with modes; take a finite beta > 0.")

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..attention import AbstractAttention
+from ..attention import AbstractAttention, heads_of
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models import at_time
@@ -47,8 +47,8 @@ def log_partition(
         if isinstance(source, Layers):
             raise InputError("hardmax layers compare scores and sum no exponentials: they have no partition function.")
     else:
-        if not isinstance(attention, AbstractAttention) or not hasattr(attention, "recipe"):
-            raise InputError(f"attention = {shown(attention)} says no weights; give a map, such as af.Softmax(beta=1).")
+        if not isinstance(attention, AbstractAttention) or len(heads_of(attention)) > 1:
+            raise InputError(f"attention = {shown(attention)} has no weights; give a map, such as af.Softmax(beta=1).")
         source = (attention, Full())
     found = clouds(tokens, at, weights)
     xs = found.grown()
@@ -67,9 +67,9 @@ def _log_z(
 ) -> Float[Array, " m"]:
     attention, pairs = source
     attention = at_time(attention, t)
-    log_w, reduce = attention.recipe(x, w, pairs=pairs)
+    log_w = attention.log_weights(x, w, pairs=pairs)
     queries = x if points is None else points
-    if reduce == "softmax":
+    if attention.reduce == "softmax":
         return pair_sums(attention.score, queries, x, 1.0, log_w=log_w, pairs=pairs, reduce="exp")[1]
-    logs = pair_weights(attention.score, queries, x, log_w=log_w, pairs=pairs, reduce=reduce, log=True)
+    logs = pair_weights(attention.score, queries, x, log_w=log_w, pairs=pairs, reduce=attention.reduce, log=True)
     return jax.nn.logsumexp(logs, axis=1)

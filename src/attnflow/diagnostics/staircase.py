@@ -217,19 +217,19 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     """
     model: Any = run.model
     log_beta = _log_beta(run)
-    if type(model.attention).__name__ not in ("Softmax", "Unnormalized"):
-        raise InputError("the clock 'paper' is for SA and USA; take 'log' or 'arclength'.")
-    if model.attention.V is not None or not isinstance(model.pairs, Full):
-        raise InputError("the clock 'paper' is for V = I, every token seeing all; take 'log' or 'arclength'.")
-    beta = model.attention.beta.astype(run.xs.dtype)
-    normalised = jnp.asarray(type(model.attention).__name__ == "Softmax")
+    zonal = model.attention.zonal
+    if zonal is None or not isinstance(model.pairs, Full):
+        raise InputError(
+            "the clock 'paper' is for SA and USA with B = V = I, every token seeing all; take 'log' or 'arclength'."
+        )
+    beta = zonal.beta.astype(run.xs.dtype)
+    normalised = jnp.asarray(zonal.normalized)
     near = 1 / np.sqrt(float(beta) * log_beta)
     w = jnp.asarray(_masses(run))
     path = _divided(np.asarray(run.xs), PARTS)
     slow = along(_log_speed, _padded(path), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
     slow = np.asarray(slow, float)[: len(path)]
-    if run.clock in ("USA", "beta-USA"):
-        slow = slow + float(beta) + (np.log(float(beta)) if run.clock == "beta-USA" else 0.0)
+    slow = slow + float(zonal.log_speed)
     before, after = slow[:-1], slow[1:]
     # log of the logarithmic mean of e^before and e^after
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -293,7 +293,7 @@ def _log_beta(run: Run) -> float:
     model: Any = run.model
     if not isinstance(model.space, Sphere):
         raise InputError("this clock is for tokens on the sphere; take clock='log'.")
-    beta = float(model.attention.beta)
+    beta = float(model.attention.score.zonal[0] if model.attention.score.zonal else model.attention.score.beta)
     if beta <= 1:
         raise InputError(f"this clock divides by log(beta), and beta = {beta:g} is not above 1; take clock='log'.")
     return float(np.log(beta))

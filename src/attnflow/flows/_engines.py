@@ -30,10 +30,10 @@ INNERMOST_BYTES = 1 << 25
 
 
 def choose_engine(
-    engine: str, model: AbstractModel, x0: Float[Array, "n d"], w: Float[Array, " n"] | None = None, known: bool = True
+    engine: Any, model: AbstractModel, x0: Float[Array, "n d"], w: Float[Array, " n"] | None = None, known: bool = True
 ) -> str:
     """The engine asked for, or chosen; all values are `known` unless a transformation is tracing them."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise InputError(f"engine {engine!r} is unknown; choose one of {', '.join(ENGINES)}.")
     (n, d), dtype = x0.shape, x0.dtype
     reasons = {"fused": fused.why_not(model, n, d, dtype), "native": native.why_not(model, dtype)}

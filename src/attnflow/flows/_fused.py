@@ -16,10 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..attention import Hardmax, Softmax, Unnormalized
-from ..models import AbstractModel, SelfAttention
+from ..models import SelfAttention
 from ..models.schedules import depends_on_time
-from ..pairsums import AbstractPairs, Full
+from ..pairsums import AbstractPairs, Full, Hardmax, Total
 from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ..pairsums._tensor import Halves
 from ..spaces import Euclidean, Sphere, power_in_range
@@ -30,22 +29,24 @@ DIMENSION = 128  # at most
 COORDINATES = 8  # up to here a cloud is a tuple of coordinates
 
 
-def why_not(model: AbstractModel, n: int, d: int, dtype: Any) -> str | None:
+def why_not(model: Any, n: int, d: int, dtype: Any) -> str | None:
     """The reason why there is no fused kernel for such an ensemble; `None` if there is one."""
     if jnp.dtype(dtype) != jnp.float32:
         return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32"
     if n > TOKENS or d > DIMENSION:
         return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
-    if not isinstance(model, SelfAttention) or not isinstance(model.attention, Softmax | Unnormalized | Hardmax):
+    attention = model.attention if isinstance(model, SelfAttention) else None
+    if attention is None or depends_on_time(attention):
+        return "the kernel knows self-attention whose parameters do not change with time alone"
+    hard = isinstance(attention.reduce, Hardmax)
+    if not (attention.exponential or hard) or not attention.score.is_bilinear:
         return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
-    if isinstance(model.attention, Hardmax) and not _everyone(model.pairs):
+    if hard and not _everyone(model.pairs):
         return "the kernel knows hardmax among all tokens alone"
-    if isinstance(model.attention, Hardmax) and d > COORDINATES:
+    if hard and d > COORDINATES:
         return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
     if not isinstance(model.space, Sphere | Euclidean):
         return f"the kernel does not know the space {type(model.space).__name__}"
-    if depends_on_time(model.attention):
-        return "the parameters change with time"
     return None
 
 
@@ -65,10 +66,12 @@ def fused_steps(
     B = attention.score.matrix
     score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
-    hard = isinstance(attention, Hardmax)
-    beta, tol = (jnp.ones(()), attention.tol) if hard else (LOG2E * attention.beta, jnp.zeros(()))
-    if getattr(attention, "gradient", False):
-        h = h * attention.beta.astype(h.dtype)  # beta-USA is USA on a faster clock, which is a longer step
+    reduce = attention.reduce
+    hard, total = isinstance(reduce, Hardmax), isinstance(reduce, Total)
+    beta, tol = (jnp.ones(()), reduce.tol) if hard else (LOG2E * attention.score.beta, jnp.zeros(()))
+    if total:  # a factor is a faster clock, which is a longer step
+        h = h * jnp.asarray(reduce.factor, h.dtype)
+    shift = LOG2E * jnp.asarray(reduce.shift if total else 0.0, x.dtype)
     masses = jnp.full(n, 1 / n, x.dtype) if w is None else w.astype(x.dtype)
     everyone = _everyone(model.pairs)
     between = _positional(model.pairs, masses)
@@ -79,8 +82,7 @@ def fused_steps(
         everyone=everyone,
         valued=attention.V is not None,
         hard=hard,
-        normalized=not isinstance(attention, Unnormalized),
-        shifted=getattr(attention, "shifted", False),
+        normalized=not total,
         solver=solver,
     )
     # Tokens that fill up to a power of two have no weight, and stand somewhere on the space.
@@ -90,7 +92,7 @@ def fused_steps(
     place = (lambda i: (0, i, 0)) if flat else (lambda i: (i, 0, 0))
     cloud = pl.BlockSpec(shape, place)
     given = (
-        jnp.stack([a.astype(x.dtype) for a in (h, beta, tol)]),
+        jnp.stack([a.astype(x.dtype) for a in (h, beta, tol, shift)]),
         jnp.atleast_1d(steps.astype(jnp.int32)),
         LOG2E * jnp.log(wide(masses, rows)),
         wide(score, width, width),
@@ -135,7 +137,6 @@ class _Kind(NamedTuple):
     valued: bool
     hard: bool
     normalized: bool
-    shifted: bool
     solver: str
 
     @property
@@ -155,12 +156,12 @@ def _kernel(
     x_ref: Any,
     out_ref: Any,
 ) -> None:
-    h, c, tol = number_ref[0], number_ref[1], number_ref[2]
+    h, c, tol, shift = (number_ref[k] for k in range(4))
     layout = _Coordinates if kind.flat else _Matrix
     log_w = jnp.expand_dims(log_w_ref[:], 1 - layout.KEYS)
     start = jnp.where(log_w > -jnp.inf, 0.0, -jnp.inf) if kind.hard else log_w - c if kind.bounded else log_w
     start = start if between_ref is None else start + between_ref[...]
-    weigh = functools.partial(_weights, kind, c, tol, log_w, layout.KEYS)
+    weigh = functools.partial(_weights, kind, c, tol, shift, log_w, layout.KEYS)
     attend = layout.attention(kind, c, start, weigh, score_ref, value_ref)
     space = _Space(layout.inner, kind.sphere)
     step = functools.partial(_STEPS[kind.solver], space, attend, h)
@@ -296,7 +297,7 @@ class _Matrix:
         return attend_units if kind.sphere and not kind.scored and not kind.valued else attend
 
 
-def _weights(kind: _Kind, c: Any, tol: Any, log_w: Array, axis: int, s: Array) -> tuple[Array, Array]:
+def _weights(kind: _Kind, c: Any, tol: Any, shift: Any, log_w: Array, axis: int, s: Array) -> tuple[Array, Array]:
     """Weights of all pairs from their scores, and what sums with them are to be multiplied by."""
     if kind.bounded:  # the scores are relative to it already
         top = jnp.full((s.shape[1 - axis],), c)
@@ -310,7 +311,7 @@ def _weights(kind: _Kind, c: Any, tol: Any, log_w: Array, axis: int, s: Array) -
     if kind.normalized:
         mass = jnp.sum(e, axis=axis)
         return e, 1 / mass if kind.everyone else jnp.where(mass > 0, 1 / mass, 0)
-    return e, power_of_two(top - c if kind.shifted else top)
+    return e, power_of_two(top - shift)
 
 
 def _times(a: Array, b: Array) -> Array:

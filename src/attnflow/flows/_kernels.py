@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..attention import L2, Softmax, Unnormalized
 from ..errors import InputError
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
-from ..pairsums import Causal, resolve_kernel
+from ..pairsums import Causal, Exponential, Total, resolve_kernel
 from ..pairsums._api import plain_kernel
 from ..pairsums._modes import DIMENSIONS, SPECTRAL, modes_for, with_modes
-from ..pairsums._reductions import Exponential
 from ..pairsums._spectral import ERROR, FLOOR, refusal
 from ..spaces import Sphere, is_concrete
 
@@ -73,7 +71,7 @@ def break_even(d: int, modes: int, causal: bool = False) -> float:
 def _structure(model: Any, x0: Array) -> str | None:
     """Why this model has no spectral sums whatever its numbers; `None` if it has."""
     attention = model.attention if isinstance(model, SelfAttention) else None
-    if not isinstance(attention, Softmax | Unnormalized | L2):
+    if attention is None or not attention.exponential:
         name = type(model if attention is None else attention).__name__
         return f"{name} does not say what it sums; give the number of modes, for example kernel='spectral:64'"
     if depends_on_time(attention):
@@ -114,9 +112,9 @@ def _accuracy(model: Any, x0: Array, w: Any, span: Any, tolerance: Any) -> str |
             "choose another kernel"
         )
     error = ERROR[d] * (1.0 if attention.V is None else float(np.linalg.norm(np.asarray(attention.V), 2)))
-    if isinstance(attention, Unnormalized):
-        error = error if attention.shifted else error * math.exp(min(float(attention.beta), 700))
-        error = error * float(attention.beta) if attention.gradient else error
+    if isinstance(attention.reduce, Total):  # the sums themselves, at most e^(s(x, x) - shift)
+        largest = float(attention.score.zonal[1]) - float(attention.reduce.shift)
+        error = error * float(attention.reduce.factor) * math.exp(min(largest, 700))
     else:
         error = error / (least if strict else lightest)
     if error * span <= tolerance:

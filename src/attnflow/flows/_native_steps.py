@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..attention import Softmax, Unnormalized
-from ..models import AbstractModel, SelfAttention
+from ..models import SelfAttention
 from ..models.schedules import depends_on_time
-from ..pairsums import Causal, Full
+from ..pairsums import Causal, Full, Total
 from ..pairsums._library import TRAJECTORIES, native
 from ..pairsums._native import seen
 from ..spaces import Euclidean, Sphere
@@ -20,13 +19,16 @@ from ._steps import State
 SOLVERS = {"euler-retract": 0, "layers": 0, "euler": 1, "rk4": 2}  # as the kernel counts them
 
 
-def why_not(model: AbstractModel, dtype: Any) -> str | None:
+def why_not(model: Any, dtype: Any) -> str | None:
     """The reason why there is no kernel for such an ensemble; `None` if there is one."""
     if not native().ready:
         return f"kernels for this processor: {native().told}"
     if jnp.dtype(dtype) not in (jnp.float32, jnp.float64):
         return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32 and float64"
-    if type(model) is not SelfAttention or type(model.attention) not in (Softmax, Unnormalized):
+    attention = model.attention if isinstance(model, SelfAttention) else None
+    if attention is None or depends_on_time(attention):
+        return "the kernel knows self-attention whose parameters do not change with time alone"
+    if not attention.exponential or not attention.score.is_bilinear:
         return "the kernel knows softmax and unnormalised self-attention alone"
     pairs = model.pairs
     plain = (type(pairs) is Full and pairs.skip is None) or (type(pairs) is Causal and pairs.at is None)
@@ -34,8 +36,6 @@ def why_not(model: AbstractModel, dtype: Any) -> str | None:
         return "the kernel knows all pairs and causal ones alone, without weights that are normalised"
     if type(model.space) not in (Sphere, Euclidean):
         return f"the kernel does not know the space {type(model.space).__name__}"
-    if depends_on_time(model.attention):
-        return "the parameters change with time"
     return None
 
 
@@ -46,17 +46,18 @@ def native_steps(
     x = jnp.swapaxes(state[0], 1, 2)
     _, d, n = x.shape
     attention, dtype = model.attention, x.dtype
-    normalized, gradient = isinstance(attention, Softmax), getattr(attention, "gradient", False)
+    total = attention.reduce if isinstance(attention.reduce, Total) else None
     nothing, no_matrix = jnp.zeros(0, dtype), jnp.zeros((d, 0), dtype)
     B = attention.score.matrix
     last, slope = seen(model.pairs, jnp.arange(n), n, n, dtype)
     log_w = nothing if w is None else jnp.log(w.astype(dtype))
-    if not normalized:
+    if total is not None:
         log_w = jnp.full(n, -jnp.log(n), dtype) if w is None else log_w
         log_w = log_w - slope if slope.size and model.pairs.strict else log_w  # from the last key seen to oneself
-    beta = attention.beta.astype(dtype)
-    h = h * beta if gradient else h  # beta-USA is USA on a faster clock, which is a longer step
-    flags = (SOLVERS[solver], isinstance(model.space, Sphere), normalized, getattr(attention, "shifted", False))
+        log_w = log_w - jnp.asarray(total.shift, dtype)
+        h = h * jnp.asarray(total.factor, h.dtype)  # a factor is a faster clock, which is a longer step
+    beta = attention.score.beta.astype(dtype)
+    flags = (SOLVERS[solver], isinstance(model.space, Sphere), total is None, False)
     out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2
     x, y = jax.ffi.ffi_call(TRAJECTORIES, out)(
         *(x, log_w, last, slope),

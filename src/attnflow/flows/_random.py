@@ -12,7 +12,7 @@ from ..models import AbstractModel, AbstractRandomModel
 from ..spaces import is_concrete
 
 
-def natural_step(model: AbstractModel, solver: str, dt: Any, key: Any, t0: Any) -> Any:
+def natural_step(model: AbstractModel, solver: Any, dt: Any, key: Any, t0: Any) -> Any:
     """The step of a solve from `t0`: what was asked for, or a layer of a random model, which allows nothing else."""
     if not isinstance(model, AbstractRandomModel):
         return dt

@@ -41,6 +41,12 @@ class RK4(diffrax.AbstractERK):
         return 4
 
 
+def euler_error(velocity: Array, step: Any) -> Array:
+    """The error of a step, which is its velocity and its length, once the velocity after it is known."""
+    before, length = step
+    return length / 2 * (velocity - before)
+
+
 class Euler(diffrax.AbstractSolver):
     """Euler's method; the error of a step, half the change of velocity along it, is seen one step later."""
 
@@ -54,11 +60,10 @@ class Euler(diffrax.AbstractSolver):
         return jnp.zeros_like(y0), jnp.zeros((), y0.dtype)
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
-        before, length = solver_state
         velocity = terms.vf(t0, y0, args)
         h = jnp.asarray(terms.contr(t0, t1), y0.dtype)
         y1 = y0 + h * velocity
-        error = jnp.where(made_jump, 0, length / 2) * (velocity - before)
+        error = jnp.where(made_jump, 0, euler_error(velocity, solver_state))
         return y1, error, {"y0": y0, "y1": y1}, (velocity, h), diffrax.RESULTS.successful
 
     def func(self, terms: Any, t0: Any, y0: Array, args: Any) -> Array:
@@ -115,7 +120,7 @@ SCHEMES: dict[str, Scheme] = {
 }
 
 
-def get_scheme(name: str) -> Scheme:
-    if name not in SCHEMES:
+def get_scheme(name: Any) -> Scheme:
+    if not isinstance(name, str) or name not in SCHEMES:
         raise InputError(f"solver {name!r} is unknown; choose one of {', '.join(SCHEMES)}.")
     return SCHEMES[name]

@@ -79,11 +79,11 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
         # Multiples of dt, not sums, so that rounding does not grow. A jump just before a multiple stands for it.
         k = k + (t1 >= start + (k - 0.001) * dt).astype(k.dtype)
         if y_error is not None:  # a scheme taken for itself has no error
-            errors = errors.after(_relative(y_error, y0), _relative(y1_candidate - y0, y0))
+            errors = errors.after(relative(y_error, y0), relative(y1_candidate - y0, y0))
         return True, t1, start + k * dt, False, Counted(start, dt, k, errors), diffrax.RESULTS.successful
 
 
-def _relative(size: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, ""]:
+def relative(size: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, ""]:
     """The longest row of `size` over the longest of `x`."""
     size, x = jax.lax.stop_gradient((size, x))
     longest = jnp.max(jnp.sum(x * x, axis=-1))

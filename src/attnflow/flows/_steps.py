@@ -58,6 +58,30 @@ def rk4(
     return x, every(model.space.nearest, x)
 
 
+# Of a flow: when its stages are, how far ahead the next is, their weights, and those of the error that `simulate` sees.
+TABLEAUX = {
+    "rk4": ((0, 1 / 2, 1 / 2, 1), (1 / 2, 1 / 2, 1, 0), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (1 / 6, 0, -1 / 3, 1 / 6)),
+    "euler": ((0, 1), (1, 0), (1, 0), (-1 / 2, 1 / 2)),
+}
+
+
+def step_error(
+    every: Every, model: AbstractModel, t: Any, h: Any, state: State, w: Any, kernel: str, solver: str
+) -> tuple[Array, Array]:
+    """The error of a step, by the solver's embedded estimate, and how far it moves the tokens."""
+    x, y = state
+    here, ahead, weight, error = (jnp.asarray(c, x.dtype) for c in TABLEAUX[solver])
+
+    def stage(k: Any, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        z, off, moved = carry
+        v = h * every(lambda u: _velocity(model, t + here[k] * h, u, w, kernel), z)
+        return every(model.space.nearest, x + ahead[k] * v), off + error[k] * v, moved + weight[k] * v
+
+    none = jnp.zeros_like(x)
+    _, off, moved = jax.lax.fori_loop(0, len(here), stage, (y, none, none))
+    return off, moved
+
+
 def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Array:
     return model.space.project(x, model.force(t, x, w, kernel=kernel))
 

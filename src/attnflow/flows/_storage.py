@@ -3,14 +3,13 @@
 import io
 import json
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from ..errors import AttnflowError, AttnflowWarning, FileError
-from ..files import write_atomically
+from ..files import path_of, write_atomically
 from ._outcome import Outcome
 from ._spec import NotStorable, decode, encode
 from .run import Info, Run
@@ -89,7 +88,7 @@ def read(path: str | PathLike) -> tuple[Any, dict[str, Any]]:
     import xarray as xr
 
     try:
-        data = Path(path).read_bytes()
+        data = path_of(path).read_bytes()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}.") from error
     try:

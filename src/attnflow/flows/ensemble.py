@@ -7,6 +7,7 @@ that memory has room for; then their values enter the statistics in order, and t
 wait for each other inside a program: one that waits keeps a thread that the other may need.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from .._cores import AXIS, all_devices
 from .._linear_algebra import finite_array
 from .._numbers import real, whole
-from ..errors import InputError, shown
+from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
 from ._asked import at_layers, check_clock
@@ -29,13 +30,16 @@ from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
 from ._fits import fitting
 from ._fused import fused_steps
 from ._native_steps import native_steps
+from ._outcome import Outcome
 from ._random import natural_step, typed
-from ._steps import STEPS, State
+from ._step_sizes import Errors, relative
+from ._steps import STEPS, TABLEAUX, State, step_error
 from ._trailing import trailing_vmap
-from .statistics import AbstractStatistic, Finite
+from .statistics import AbstractStatistic, Finite, Largest
 
 WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel
-_FINITE = " finite"  # no name a user would give
+_FINITE, _COARSE = " finite", " coarse"  # no names a user would give
+LOOKS = 4  # so many steps at most are looked at for their error, at the start, at the end and between
 
 
 class _Plan(NamedTuple):
@@ -58,7 +62,9 @@ class EnsembleResult(NamedTuple):
       `Histogram` counts `(T, bins)`; `Quantiles` `(T, ..., levels)`; `LastState` tokens `(realizations, n, d)`.
     - `stats`: `compile_seconds`, `run_seconds`, `pairs` (how many pairs of tokens were summed over), and `not_finite`,
       how many members (realisations times models) ended without being points of their space: infinite, not-a-number,
-      or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none.
+      or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none. `coarseness` is
+      above one if the steps of some member are too long to follow the flow: `rk4` and `euler` are looked at on the way,
+      other schemes are taken as they are, and have none.
     """
 
     ts: Float[Array, " T"]
@@ -76,10 +82,10 @@ def ensemble(
     key: PRNGKeyArray,
     t0: float = 0.0,
     weights: Numbers | None = None,
-    solver: str = "rk4",
+    solver: Any = "rk4",
     dt: float | None = None,
     dtype: Any = None,
-    engine: str = "auto",
+    engine: Any = "auto",
     chunk: int | None = None,
 ) -> EnsembleResult:
     """Statistics of a flow from random tokens.
@@ -103,8 +109,9 @@ def ensemble(
       chooses. `chunk`: realisations computed together; no result depends on it.
 
     **Returns:** an `EnsembleResult`, `(ts, values, stats)`. Members that end with infinities or not-a-number, or that
-    are drawn where their space has no point (a zero token on the sphere), are counted in `stats["not_finite"]`. Random
-    numbers, and the order in which realisations enter a statistic, follow from `key` alone.
+    are drawn where their space has no point (a zero token on the sphere), are counted in `stats["not_finite"]`. Steps
+    too long for the flow are a warning, and `stats["coarseness"]` above one. Random numbers, and the order in which
+    realisations enter a statistic, follow from `key` alone.
 
     >>> import jax, jax.numpy as jnp, attnflow as af
     >>> result = af.ensemble(
@@ -143,19 +150,26 @@ def ensemble(
     stops = np.union1d(times, jumps)
     before = np.concatenate([[t0], stops[:-1]])
     substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
+    looked_at = _looks(substeps)
+    # One more interval, of no steps, is there to look at the end.
+    before, stops, substeps = np.append(before, stops[-1]), np.append(stops, stops[-1]), np.append(substeps, 0)
+    h = (stops - before) / np.maximum(substeps, 1)  # not from rounded times
+    h[-1] = h[np.flatnonzero(h)[-1]] if h.any() else 0
     arrays = {
         "ts": jnp.asarray(times, x0.dtype),
         "before": jnp.asarray(before, x0.dtype),
         "stops": jnp.asarray(_just_before(stops, jumps, x0.dtype)),
-        "h": jnp.asarray((stops - before) / np.maximum(substeps, 1), x0.dtype),  # not from rounded times
+        "h": jnp.asarray(h, x0.dtype),
         "observed": jnp.asarray(np.searchsorted(stops, times)),
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
+        "looked_at": jnp.asarray(looked_at),
     }
+    watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
     with fitting(x0.shape):
-        result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, _FINITE: Finite()}, key)
-    finite = result.pop(_FINITE)
+        result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, **watched}, key)
+    finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
     stats = {
@@ -164,6 +178,11 @@ def ensemble(
         "pairs": pairs,
         "not_finite": realizations * len(models) - int(jnp.sum(finite)),
     }
+    if coarseness is not None:
+        stats["coarseness"] = worst = float(jnp.max(coarseness))
+        if worst > 1:
+            told = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # no steps of its own choice
+            warnings.warn(f"{told}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
     return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
 
 
@@ -294,8 +313,16 @@ def _observe(
     def every(fn: Callable[..., Any], *each: Any) -> Any:
         return trailing_vmap(fn, each, (True,) * len(each)) if innermost else jax.vmap(fn)(*each)
 
-    def between(state: State, item: tuple[Array, Array, Array, Array]) -> tuple[State, dict[str, Array]]:
-        t0, t1, h, steps = item
+    def error(state: State, t: Array, h: Array) -> tuple[Array, Array]:
+        error, moved = step_error(every, model, t, h, state, w, plan.kernel, plan.solver)
+        return every(relative, error, state[1]), every(relative, moved, state[1])
+
+    def between(state: State, item: tuple[Array, ...]) -> tuple[State, dict[str, Any]]:
+        t0, t1, h, steps, looked_at = item
+        errors = {}
+        if _COARSE in statistics:
+            none = jnp.zeros(x.shape[last], x.dtype)
+            errors[_COARSE] = jax.lax.cond(looked_at, error, lambda *_: (none, none), state, t0, h)
 
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
@@ -308,19 +335,37 @@ def _observe(
         else:
             state = jax.lax.fori_loop(0, steps, advance, state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
-        return state, {
+        return state, errors | {
             k: every(lambda z, s=s: s.observe(t1, _on_space(model, z), w), state[1]) for k, s in along.items()
         }
 
     x = jnp.moveaxis(x, 0, last)
-    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps"))
+    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps", "looked_at"))
     (_, x), seen = jax.lax.scan(between, (x, x), intervals)
+    looks = seen.pop(_COARSE, None)
     seen = {k: v[arrays["observed"]] for k, v in seen.items()}
-    at_end = {k: s for k, s in statistics.items() if s.last_only}
+    at_end = {k: s for k, s in statistics.items() if s.last_only and k != _COARSE}
     end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], _on_space(model, y), w), x) for k, s in at_end.items()}
     # (T, ..., c) or (T, c, ...) -> (c, T, ...)
     seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
-    return seen | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}
+    coarse = {} if looks is None else {_COARSE: _coarseness(*looks)[:, None]}
+    return seen | coarse | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}
+
+
+def _coarseness(error: Float[Array, "looks c"], moved: Float[Array, "looks c"]) -> Float[Array, " c"]:
+    """As of a run; a member that is no numbers is counted elsewhere."""
+    found = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
+    return jnp.where(jnp.isnan(found), 0, found)
+
+
+def _looks(substeps: np.ndarray) -> np.ndarray:
+    """The intervals at whose start a step is looked at, and whether one is at the end: few, for few steps."""
+    stepping = np.flatnonzero(substeps)
+    count = min(LOOKS, 1 + int(substeps.sum()) // 20)
+    places = np.append(stepping, len(substeps))
+    looked_at = np.zeros(len(substeps) + 1, bool)
+    looked_at[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
+    return looked_at
 
 
 class _Stacked(eqx.Module):
@@ -350,21 +395,33 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
         raise InputError(f"sampler = {shown(sampler)} is no function; give one of a random key that returns tokens.")
     drawn: Any = sampler(_keys(models[0], key, 0)[0])
     x0 = check_tokens(drawn, models[0].space)
-    return x0 if dtype is None else x0.astype(dtype)
+    return x0 if dtype is None else x0.astype(_precision(dtype))
 
 
-def _check_times(ts: Numbers, t0: float, solver: str, dt: float) -> np.ndarray:
+def _precision(dtype: Any) -> np.dtype:
+    try:
+        given = np.dtype(dtype)
+    except (TypeError, ValueError):
+        given = None
+    if given not in (np.float32, np.float64):
+        raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.")
+    if given == np.float64 and jnp.result_type(float) != np.float64:
+        raise InputError("dtype = float64, and JAX computes in 32 bits; call attnflow.precision('float64') first.")
+    return given
+
+
+def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:
     times = np.atleast_1d(finite_array("ts", ts))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any() or times[0] < t0:
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
-    if solver not in STEPS:
+    if not isinstance(solver, str) or solver not in STEPS:
         raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
     if not 0 < dt < np.inf:
         raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
     return at_layers(t0, times[-1], times, False, dt)[1] if solver == "layers" else times
 
 
-def _step(models: list[AbstractModel], solver: str, dt: float | None, key: Any, t0: float) -> float:
+def _step(models: list[AbstractModel], solver: Any, dt: float | None, key: Any, t0: float) -> float:
     dt = None if dt is None else real("dt", dt)
     steps = {natural_step(model, solver, dt, key, t0) for model in models}
     if len(steps) > 1:

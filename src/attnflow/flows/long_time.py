@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike
 
 from .._numbers import real, whole
-from ..attention import Softmax, Unnormalized
+from ..attention import Zonal
 from ..errors import InputError, SolveError
 from ..models import AbstractModel, SelfAttention
 from ..models.schedules import depends_on_time
@@ -82,13 +82,13 @@ def long_time(
 
     ??? cite "Dynamic metastability in the self-attention model (arXiv:2410.06833)"
     """
-    attention = _attention(model)
+    zonal = _zonal(model)
     x0 = check_tokens(x0, model.space)
     if x0.dtype != jnp.float64:
         raise InputError(f"long times need float64 and the tokens are {x0.dtype}; call attnflow.precision('float64').")
     n = x0.shape[0]
     w = check_weights(weights, n)
-    numbers = _numbers(attention, merge_distance, rtol, atol)
+    numbers = _numbers(zonal, merge_distance, rtol, atol)
     points, max_steps = whole("points", points, least=0), whole("max_steps", max_steps)
     numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
     labels = jnp.arange(n, dtype=jnp.int32)
@@ -129,7 +129,7 @@ def at_log_time(run: Run, row: int, log_t: float) -> Array:
 
 
 def _from_row(run: Run, row: int, *, max_steps: int, **options: Any) -> dict[str, Array]:
-    numbers = _numbers(_attention(run.model), **options)
+    numbers = _numbers(_zonal(run.model), **options)
     numbers["max_steps"] = jnp.asarray(max_steps, jnp.int32)
     _, log_t, s = _standing(run, row)
     return numbers | {"log_t0": log_t + numbers["offset"], "s0": s}
@@ -263,37 +263,38 @@ def _padded(part: _Part) -> tuple[dict[str, Array], dict[str, Array]]:
     return part.rows, {name: a[1:] for name, a in part.merges.items()}
 
 
-def _attention(model: Any) -> Softmax | Unnormalized:
+def _zonal(model: Any) -> Zonal:
     """The attention of a model whose long times are known; others are refused in a sentence."""
     if not isinstance(model, SelfAttention):
         raise InputError(f"long_time follows SelfAttention models, and {type(model).__name__} is none; take simulate.")
     attention = model.attention
-    if not isinstance(attention, Softmax | Unnormalized):
+    if not attention.exponential:
         raise InputError(
-            f"long_time is for Softmax and Unnormalized, not {type(attention).__name__} attention; take simulate."
+            f"long_time is for exponential maps (Softmax, Unnormalized, L2), not {type(attention).__name__} attention; "
+            "take simulate."
         )
     if not isinstance(model.space, Sphere):
         raise InputError(f"long_time is for tokens on the sphere, not in {model.space.name!r} space; take simulate.")
-    if any(m is not None for m in (attention.B, attention.V, attention.Q, attention.K)):
-        raise InputError("long_time is for B = V = I; leave out the matrices, or take simulate.")
     if not isinstance(model.pairs, Full) or model.pairs.skip is not None or model.pairs.normalized:
         raise InputError("long_time is for models in which every token sees all; drop pairs, or take simulate.")
     if depends_on_time(attention):
         raise InputError("long_time is for a beta that does not change with time; give a number, or take simulate.")
-    return attention
+    if attention.zonal is None:
+        raise InputError("long_time is for B = V = I; leave out the matrices, or take simulate.")
+    return attention.zonal
 
 
 def applies(model: Any) -> bool:
     """Whether `long_time` follows this model."""
     try:
-        _attention(model)
+        _zonal(model)
     except InputError:
         return False
     return True
 
 
-def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[str, Array]:
-    beta = attention.beta.astype(jnp.float64)
+def _numbers(zonal: Zonal, merge_distance: Any, rtol: Any, atol: Any) -> dict[str, Array]:
+    beta = zonal.beta.astype(jnp.float64)
     if merge_distance is None:
         merge_distance = 1e-3 / jnp.sqrt(jnp.maximum(beta, 1))
     elif is_concrete(merge_distance) and not 1e-10 <= real("merge_distance", merge_distance) <= 0.1:
@@ -304,14 +305,9 @@ def _numbers(attention: Any, merge_distance: Any, rtol: Any, atol: Any) -> dict[
     for name, value in (("rtol", rtol), ("atol", atol)):
         if is_concrete(value) and not 0 < real(name, value) < 1:
             raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-    softmax = isinstance(attention, Softmax)
-    # USA and beta-USA are shifted USA with a faster clock.
-    offset = 0.0 if softmax or attention.shifted else beta
-    if not softmax and attention.gradient:
-        offset = offset + jnp.log(jnp.maximum(beta, jnp.finfo(beta.dtype).tiny))
-    values = {"beta": beta, "offset": offset, "merge_distance": merge_distance, "rtol": rtol, "atol": atol}
+    values = {"beta": beta, "offset": zonal.log_speed, "merge_distance": merge_distance, "rtol": rtol, "atol": atol}
     values |= {"log_t0": -jnp.inf, "s0": 0.0, "until": jnp.inf}  # the whole path, from its beginning
-    return {"normalised": jnp.asarray(softmax), **{k: jnp.asarray(v, jnp.float64) for k, v in values.items()}}
+    return {"normalised": jnp.asarray(zonal.normalized), **{k: jnp.asarray(v, jnp.float64) for k, v in values.items()}}
 
 
 def _plain(number: Array) -> float | int | None:

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..attention import Softmax
 from ..spaces import log_weights
 from ._limits import ROUNDING as ROUNDING
 from ._limits import log_duration as log_duration
@@ -33,11 +32,10 @@ class Drift(NamedTuple):
 
 def drift(x: Float[Array, "n d"], w: Float[Array, " n"], labels: Int[Array, " n"], model: Any) -> Drift:
     """The drift of slots `x` with masses `w`; slot `i` holds a cluster if `labels[i] == i`, and is empty otherwise."""
-    attention = model.attention
-    beta, normalised = attention.beta.astype(x.dtype), isinstance(attention, Softmax)
+    zonal = model.attention.zonal
+    beta, normalised = zonal.beta.astype(x.dtype), zonal.normalized
     clusters = Clusters(x, w, labels)
     here = motion(clusters, beta, jnp.asarray(normalised))
-    offset = {"SA": 0.0, "shifted USA": 0.0, "USA": beta, "beta-USA": beta + jnp.log(beta)}[model.clock]
     fastest = jnp.max(jnp.linalg.norm(here.u, axis=-1))
     square = jnp.sum((x[None, :, :] - x[:, None, :]) ** 2, axis=-1)
     # The rate of log tan(u/2) of a pair that is alone, see reductions/two_clusters.py.
@@ -49,7 +47,7 @@ def drift(x: Float[Array, "n d"], w: Float[Array, " n"], labels: Int[Array, " n"
     i, j = jnp.unravel_index(first, square.shape)
     mass = w[i] + w[j]
     return Drift(
-        log_speed=jnp.log(fastest) - here.log_rate + offset,
+        log_speed=jnp.log(fastest) - here.log_rate + zonal.log_speed.astype(x.dtype),
         resting=here.resting,
         angle=2 * jnp.arcsin(jnp.minimum(jnp.sqrt(square[i, j]) / 2, 1)),
         share=w[i] / jnp.where(mass > 0, mass, 1),
@@ -65,7 +63,9 @@ def meeting_time(model: Any, found: Drift, chord: np.ndarray) -> np.ndarray:
     start = np.clip(np.asarray(found.angle, float), end, np.pi - 1e-6)
     share = np.clip(np.asarray(found.share, float), 0, 1)
     between = {"u0": start, "u1": np.minimum(end, start), "p": share}
-    log_time = two_cluster_time(float(model.attention.beta), **between, kind=model.clock, log=True)
+    zonal = model.attention.zonal
+    kind = "SA" if zonal.normalized else "shifted USA"
+    log_time = two_cluster_time(float(zonal.beta), **between, kind=kind, log=True) - float(zonal.log_speed)
     with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
         time = np.exp(np.asarray(log_time, float))
-    return time if isinstance(model.attention, Softmax) else time / np.asarray(found.mass, float)
+    return time if zonal.normalized else time / np.asarray(found.mass, float)

@@ -25,9 +25,9 @@ from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
 from ._provenance import provenance
 from ._random import natural_step, typed, written
-from ._solvers import get_scheme
-from ._step_sizes import clock_from, step_errors, step_sizes
-from ._warm import started, warm_started
+from ._solvers import euler_error, get_scheme
+from ._step_sizes import clock_from, relative, step_errors, step_sizes
+from ._warm import WarmStart, started, warm_started
 from .hardmax_layers import through_layers
 from .run import Info, Run
 
@@ -49,7 +49,7 @@ def simulate(
     t1: ArrayLike | None = None,
     ts: Numbers | None = None,
     weights: Numbers | None = None,
-    solver: str = "tsit5",
+    solver: Any = "tsit5",
     dt: ArrayLike | None = None,
     rtol: ArrayLike | None = None,
     atol: ArrayLike | None = None,
@@ -195,22 +195,29 @@ def _solve(
 
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
+    solver = warm_started(scheme, model, w, plan.kernel, clock, x0)
+    late = plan.solver == "euler"  # the error of a step is seen one step later, that of the last one after the end
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
-        warm_started(scheme, model, w, plan.kernel, clock, x0),
+        solver,
         jnp.zeros_like(numbers["span"]),
         numbers["span"],
         dt0,
         x0,
         saveat=diffrax.SaveAt(
-            ts=numbers["since"], fn=lambda t, x, _: model.space.nearest(x), controller_state="dt" in numbers
+            ts=numbers["since"],
+            t1=late,
+            fn=lambda t, x, _: model.space.nearest(x),
+            controller_state="dt" in numbers,
+            solver_state=late,
         ),
         stepsize_controller=controller,
         max_steps=plan.max_steps,
         throw=False,
         progress_meter=ProgressBar() if plan.progress else diffrax.NoProgressMeter(),
     )
-    xs: Any = solution.ys
+    ys: Any = solution.ys
+    xs, end = (ys[:-1] if late else ys), ys[-1]
     stats: Any = solution.stats
     reached = model.space.holds(xs).all(axis=1)  # diffrax fills what it did not reach with infinities
     xs = jnp.where(reached[:, None, None], xs, jnp.nan)
@@ -221,7 +228,13 @@ def _solve(
     }
     code = ending(solution.result, reached.all())
     if "dt" in numbers:
-        counts["coarseness"] = step_errors(solution.controller_state).coarseness
+        errors = step_errors(solution.controller_state)
+        if late:
+            carried: Any = solution.solver_state
+            inner, state = carried if isinstance(solver, WarmStart) else (carried, None)
+            last = euler_error(right_hand_side(numbers["span"], end, state), inner)
+            errors = errors.after(relative(last, end), jnp.zeros((), x0.dtype))
+        counts["coarseness"] = errors.coarseness
         coarse = (code == Outcome.SUCCESSFUL.code) & ~(counts["coarseness"] <= 1)
         code = jnp.where(coarse, Outcome.COARSE_STEPS.code, code)
     return xs, code, counts

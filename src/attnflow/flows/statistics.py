@@ -228,3 +228,24 @@ class Finite(AbstractStatistic):
 
     def finish(self, state):
         return state
+
+
+class Largest(AbstractStatistic):
+    """The largest of a number that the integration gives, and no cloud."""
+
+    last_only: ClassVar[bool] = True
+
+    def observe(self, t, x, w):
+        raise NotImplementedError
+
+    def start(self, values, realizations):
+        return jnp.zeros((), values.dtype)
+
+    def add(self, state, r, values, counts):
+        return jnp.maximum(state, jnp.where(counts, values[-1], 0))
+
+    def add_all(self, state, rows, values, counts):
+        return jnp.maximum(state, jnp.max(jnp.where(counts, values[:, -1], 0)))
+
+    def finish(self, state):
+        return state

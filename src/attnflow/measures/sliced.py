@@ -6,13 +6,14 @@ $$ SW_p(\mu, \nu)^p = \int_{S^{d-1}}
 For a law and its shift by $a$ it is $|a|/\sqrt d$ at $p = 2$, whatever the law: smaller than $W_2 = |a|$.
 """
 
+from typing import Any
+
 import jax
 import numpy as np
-from jaxtyping import PRNGKeyArray
 
 from .._numbers import whole
-from ..errors import InputError, shown
-from ..spaces import Numbers
+from ..errors import InputError
+from ..spaces import Numbers, checked_key
 from ._checked import Real, exponent, masses, pair
 from ._lengths import power_mean, to_order_one
 from .line import monotone_mean, ordered
@@ -27,7 +28,7 @@ def sliced(
     wx: Numbers | None = None,
     wy: Numbers | None = None,
     *,
-    key: PRNGKeyArray,
+    key: Any,
     projections: int = 200,
 ) -> Real:
     r"""The sliced distance by `projections` random directions $L$: for monitoring.
@@ -43,10 +44,7 @@ def sliced(
     projections = whole("projections", projections)
     if first.ndim != 2 or second.ndim != 2:
         raise InputError(f"x and y have shapes {first.shape} and {second.shape}; give one cloud (n, d) each.")
-    try:
-        directions = np.asarray(jax.random.normal(key, (projections, first.shape[-1])), float)
-    except (TypeError, ValueError):
-        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).") from None
+    directions = np.asarray(jax.random.normal(checked_key(key), (projections, first.shape[-1])), float)
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     wx, wy = masses(wx, len(first)), masses(wy, len(second))
     at_once = max(1, NUMBERS // (len(first) + len(second)))

@@ -12,7 +12,7 @@ import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import real_array
-from ..attention import AbstractAttention
+from ..attention import AbstractAttention, AbstractEnergy
 from ..errors import InputError, shown
 from ..pairsums import AbstractPairs
 from ..spaces import AbstractSpace
@@ -41,6 +41,10 @@ class AbstractModel(eqx.Module):
         `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` ask for it.
         """
         return None
+
+    def energy(self) -> AbstractEnergy:
+        """The energy that the flow climbs or descends; a model without one is refused in a sentence."""
+        raise InputError(f"{type(self).__name__} declares no energy.")
 
 
 def check_parts(**parts: Any) -> None:

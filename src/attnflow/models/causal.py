@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from .._numbers import whole
+from .._parameters import non_negative
 from ..attention import Softmax, Unnormalized
-from ..attention._attention import non_negative
 from ..errors import InputError
 from ..pairsums import Causal
 from ..spaces import is_concrete
@@ -18,7 +18,7 @@ def causal_model(
     n: Any,
     beta: Any = 1.0,
     slope: Any = 1.0,
-    normalize: str = "positional",
+    normalize: Any = "positional",
     strict: bool = True,
 ) -> SelfAttention:
     r"""Causal self-attention on the sphere for prompts of `n` tokens. With $w_{jk} \propto e^{-(\lambda/n)(j-k)}$,
@@ -49,7 +49,7 @@ def causal_model(
         raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")
     if not isinstance(strict, bool):
         raise InputError(f"strict = {strict!r} is neither True nor False.")
-    if normalize not in ("positional", "softmax"):
+    if not isinstance(normalize, str) or normalize not in ("positional", "softmax"):
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
     per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n

@@ -38,7 +38,7 @@ INSIDE = {"triangle": 12, "square": 12, "faces": 2}  # random tokens by default
 FACES_INSIDE = [(0.3, 0.1), (-0.2, -0.4)]  # without a key
 
 
-def hardmax_cloud(name: str, inside: int | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n 2"]:
+def hardmax_cloud(name: Any, inside: int | None = None, *, key: PRNGKeyArray | None = None) -> Float[Array, "n 2"]:
     """The tokens `(n, 2)` of a reference configuration: `"emerge"`, `"triangle"`, `"square"` or `"faces"`.
 
     **Arguments:** `inside`, how many random tokens are added to the fixed ones, drawn with `key`: uniform in the
@@ -47,7 +47,7 @@ def hardmax_cloud(name: str, inside: int | None = None, *, key: PRNGKeyArray | N
     >>> hardmax_cloud("emerge").shape
     (8, 2)
     """
-    if name not in FIXED:
+    if not isinstance(name, str) or name not in FIXED:
         raise InputError(f"cloud {name!r} is unknown; choose one of {', '.join(FIXED)}.")
     fixed = jnp.asarray(FIXED[name], jnp.result_type(float))
     if name == "emerge":
@@ -87,7 +87,7 @@ BEYOND: dict[str, np.ndarray] = {
 }
 
 
-def hardmax_matrix(name: str) -> Float[Array, "2 2"]:
+def hardmax_matrix(name: Any) -> Float[Array, "2 2"]:
     r"""A matrix `B` that is not symmetric and positive definite, in the plane; the paper's $A$ is $B^\top$.
 
     `"minus"` ($-I$), `"quarter-turn"` and `"eighth-turn"` ($A$ rotates by 90 and 45 degrees), `"saddle"`
@@ -96,6 +96,6 @@ def hardmax_matrix(name: str) -> Float[Array, "2 2"]:
     >>> hardmax_matrix("shear").tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    if name not in BEYOND:
+    if not isinstance(name, str) or name not in BEYOND:
         raise InputError(f"matrix {name!r} is unknown; choose one of {', '.join(BEYOND)}.")
     return jnp.asarray(BEYOND[name].T, jnp.result_type(float))

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
+from .._parameters import non_negative, parameter, positive
 from ..attention import Hardmax
-from ..attention._attention import non_negative, parameter, positive
 from ..errors import InputError
 from ..spaces import AbstractSpace, Euclidean, is_concrete
 from ._model import AbstractModel

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
+from .._parameters import inverse_temperature, non_negative, parameter, positive
 from ..attention import Softmax
-from ..attention._attention import inverse_temperature, non_negative, parameter, positive
 from ..pairsums import AbstractPairs, Full
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._model import AbstractModel, check_parts

@@ -21,8 +21,8 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
+from .._parameters import non_negative
 from ..attention import AbstractAttention, Softmax
-from ..attention._attention import non_negative
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param

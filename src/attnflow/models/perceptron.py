@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._linear_algebra import finite_array
-from ..attention._attention import parameter
+from .._parameters import parameter
 from ..errors import InputError
 from ..pairsums._algebra import matmul
 from . import activations
@@ -109,7 +109,7 @@ class Perceptron(eqx.Module):
             raise InputError("this perceptron changes with time; give it at one time, models.at_time(perceptron, t).")
         try:
             x = jnp.asarray(x)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"the points {x!r} are not an array of numbers; give (d,) or (..., d).") from None
         count, d = self.a.shape
         if x.shape[-1:] != (d,):

@@ -20,9 +20,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
-from ..attention import Softmax, Unnormalized
-from ..attention._attention import inverse_temperature
-from ..attention._energy import exponential_energy
+from .._parameters import inverse_temperature
+from ..attention import AbstractEnergy, Softmax, Unnormalized
 from ..errors import InputError
 from ..pairsums import Full, Inner, pair_sums
 from ..registry import Entry, Param
@@ -30,8 +29,6 @@ from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
 from ._model import AbstractModel
 from .perceptron import Perceptron
 from .schedules import at_time, depends_on_time
-
-SCALE = "E+U"
 
 
 class PerceptronBlock(AbstractModel):
@@ -93,33 +90,42 @@ class PerceptronBlock(AbstractModel):
             velocity = jnp.exp(log_z)[:, None] * read + drift
         return -velocity if self.repulsive else velocity
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
-        """The one scale of this energy: attention and potential are not rescaled apart."""
-        if scale not in (None, SCALE):
-            raise InputError(f"energy scale {scale!r} is not for a perceptron block; its one scale is {SCALE!r}.")
+    def energy(self) -> "BlockEnergy":
         if depends_on_time(self):
             raise InputError("this model has no energy: its parameters change with time.")
         if is_concrete(self.beta) and self.beta == 0:
             raise InputError("at beta = 0 the energy of attention, 1/(2 beta), diverges; take beta > 0.")
-        return SCALE
+        return BlockEnergy(self)
 
-    def energy_direction(self, d: int) -> int:
-        """+1 if the flow climbs its energy, -1 if it descends."""
-        return -1 if self.repulsive else 1
 
-    def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str = SCALE, kernel: str = "auto"
-    ) -> Float[Array, ""]:
-        r"""$\frac1{2\beta}\sum_{ij}w_iw_je^{\beta\langle x_i, x_j\rangle} + \sum_iw_iU(x_i)$."""
-        mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if w is None else w
-        attention = exponential_energy(Inner(self.beta), self.beta, x, w, "E", kernel)
-        return attention + jnp.sum(mass * self.perceptron.potential(x))
+class BlockEnergy(AbstractEnergy):
+    r"""$\frac1{2\beta}\sum_{ij}w_iw_je^{\beta\langle x_i, x_j\rangle} + \sum_iw_iU(x_i)$.
 
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str) -> Float[Array, " n"]:
-        r"""The metric of the gradient flow weighs token $i$ by $w_i$, or by $w_iZ_i$."""
-        if not self.softmax_preconditioned:
-            return jnp.zeros(x.shape[:1], x.dtype)
-        return pair_sums(Inner(self.beta), x, x, 1.0, log_w=log_weights(w), reduce="exp")[1]
+    It has one scale, since attention and potential are not rescaled apart.
+    """
+
+    block: PerceptronBlock
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        return ("E+U",)
+
+    @property
+    def direction(self) -> int:
+        return -1 if self.block.repulsive else 1
+
+    def value(self, x, weights=None, *, scale=None, kernel="auto"):
+        self.scale(scale)
+        mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if weights is None else weights
+        attention = self._attention.value(x, weights, scale="E", kernel=kernel)
+        return attention + jnp.sum(mass * self.block.perceptron.potential(x))
+
+    def log_metric(self, x, weights=None, *, scale=None):
+        return self._attention.log_metric(x, weights, scale="E")
+
+    @property
+    def _attention(self) -> AbstractEnergy:
+        return self.block.attention.energy(self.block.space)
 
 
 def drawn_block(

@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
-from ..attention._attention import inverse_temperature, non_negative, parameter, positive
+from .._parameters import inverse_temperature, non_negative, parameter, positive
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
 from ..registry import Entry, Param

@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from .._numbers import whole
-from ..attention import L2, AbstractAttention, Hardmax, Softmax
-from ..attention._energy import scale_offset
+from ..attention import AbstractAttention, AbstractEnergy, Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
 from ..registry import Entry
@@ -89,40 +88,17 @@ class SelfAttention(AbstractModel):
         attention = self.attention
         if not isinstance(self.space, Euclidean) or depends_on_time(attention):
             return None
-        if not isinstance(attention, Softmax | Hardmax | L2) or not _nobody_is_blind(self.pairs):
+        if not attention.row_stochastic or not _nobody_is_blind(self.pairs):
             return None
-        V: Any = attention.V
+        V = attention.V
         return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
 
-    def energy_scale(self, scale: str | None, x: Float[Array, "n d"]) -> str:
-        """The scale of this model's declared energy; a model without one is refused in a sentence."""
-        choose = getattr(self.attention, "energy_scale", None)
-        if choose is None:
-            raise InputError(f"{type(self.attention).__name__} attention declares no energy.")
+    def energy(self) -> AbstractEnergy:
         if not isinstance(self.pairs, Full) or self.pairs.skip is not None or self.pairs.normalized:
             raise InputError("this model has no energy: the force is a gradient only if every token sees all.")
         if depends_on_time(self.attention):
             raise InputError("this model has no energy: its parameters change with time.")
-        return choose(scale, x, on_sphere=isinstance(self.space, Sphere))
-
-    # The declared energy is that of the attention map, which has these methods wherever it has `energy_scale`.
-
-    def energy_direction(self, d: int) -> int:
-        """+1 if the flow climbs its energy, -1 if it descends, 0 if it is no gradient flow."""
-        attention: Any = self.attention
-        return attention.energy_direction(d)
-
-    def energy(
-        self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str, kernel: str = "auto"
-    ) -> Float[Array, ""]:
-        """The interaction energy of one cloud on one of the scales."""
-        attention: Any = self.attention
-        return attention.energy(x, w, scale=scale, kernel=kernel)
-
-    def log_metric(self, x: Float[Array, "n d"], w: Float[Array, " n"] | None, *, scale: str) -> Float[Array, " n"]:
-        r"""$\log m_i$: the metric in which the flow climbs the energy, on that scale, weighs token $i$ by $w_im_i$."""
-        attention: Any = self.attention
-        return attention.log_metric(x, w) + scale_offset(scale, attention.beta.astype(x.dtype))
+        return self.attention.energy(self.space)
 
 
 def _nobody_is_blind(pairs: AbstractPairs) -> bool:

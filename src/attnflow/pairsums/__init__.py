@@ -1,5 +1,6 @@
 """Sums over pairs of tokens: the one contract and its engines. Knows no model."""
 
+from ._api import Reduce as Reduce
 from ._api import pair_sums as pair_sums
 from ._api import pair_weights as pair_weights
 from ._api import resolve_kernel as resolve_kernel
@@ -10,8 +11,11 @@ from ._pairs import Transposed as Transposed
 from ._pairs import weight_matrix as weight_matrix
 from ._positional import Positional as Positional
 from ._reductions import AbstractReduction as AbstractReduction
+from ._reductions import Exponential as Exponential
 from ._reductions import Hardmax as Hardmax
 from ._reductions import Pointwise as Pointwise
+from ._reductions import Total as Total
+from ._reductions import as_reduction as as_reduction
 from ._scores import AbstractScore as AbstractScore
 from ._scores import Inner as Inner
 from ._scores import Projected as Projected

@@ -46,7 +46,7 @@ def resolve_kernel(kernel: Any, n: int, m: int) -> str:
 
     `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
     """
-    if kernel == "auto":
+    if isinstance(kernel, str) and kernel == "auto":
         if n >= NATIVE_QUERIES and native().ready:
             return "native"
         plain = plain_kernel(n, m)
@@ -84,8 +84,8 @@ def pair_sums(
     - `x`, `y`: queries `(n, d)` and keys `(m, e)`, not always the same cloud.
     - `values`: `(m, p)` of any width; a number stands for a column of it.
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
-    - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`; a pointwise function returns
-      `(sum, log of the outside mass)`; `Hardmax(tol)` returns `(weighted mean of the tied keys, log tied mass)`.
+    - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`, `Total()` returns `(sum, log Z)`; a pointwise function
+      returns `(sum, log of the outside mass)`; `Hardmax(tol)` `(weighted mean of the tied keys, log tied mass)`.
     - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
       `native` is a kernel compiled for this processor, on one core (`attnflow doctor` says whether there is one);
       `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
@@ -125,7 +125,7 @@ def pair_sums(
         else:
             _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
-    return given.restored(num, log_z)
+    return given.restored(*reduction.result(num, log_z))
 
 
 def pair_weights(
@@ -169,7 +169,7 @@ def pair_weights(
         log_c = jnp.where(log_mass > -jnp.inf, -log_mass, 0)
     if log:
         return given.restored_rows(reduction.log_weights(logits, outside, log_z, log_c), i)
-    return given.restored_rows(reduction.scaled(num, log_z, log_c)[0], i)
+    return given.restored_rows(reduction.result(*reduction.scaled(num, log_z, log_c))[0], i)
 
 
 def _rows(rows: Any, n: int) -> Int[Array, " r"]:
@@ -179,7 +179,7 @@ def _rows(rows: Any, n: int) -> Int[Array, " r"]:
     if is_concrete(rows):
         try:
             given = np.asarray(rows)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             given = np.asarray("")
         if not np.issubdtype(given.dtype, np.integer) or given.ndim != 1 or not ((-n <= given) & (given < n)).all():
             raise InputError(f"rows = {rows!r} are not numbers of the {n} queries; give whole numbers, or a slice.")

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..errors import InputError
+from ..spaces import warn_if_narrowed
 from ._pairs import AbstractPairs
 from ._scores import AbstractScore, Projected
 
@@ -49,9 +50,10 @@ def _cloud(name: str, tokens: Any) -> Float[Array, "n d"]:
 
 def _numbers(name: str, values: Any) -> Array:
     """Real numbers as floats; text, truth values and complex numbers are none."""
+    warn_if_narrowed(f"entries of {name}", values)
     try:
         found = jnp.asarray(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
     if jnp.issubdtype(found.dtype, jnp.integer):
         found = found.astype(jnp.result_type(float))

@@ -5,6 +5,7 @@ sum over pairs does), and a power of two is taken without the three instructions
 GPU, in the interpreter, both are written out.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -61,7 +62,7 @@ def power_of_two(x: Array) -> Array:
     return jnp.exp2(x) if interpreted() else _instruction("ex2.approx.ftz.f32 $0, $1;", [x])
 
 
-def _instruction(text: str, args: list[Array]) -> Array:
+def _instruction(text: str, args: Sequence[Array]) -> Array:
     from jax.experimental.pallas import triton
 
     result = jax.ShapeDtypeStruct(args[0].shape, jnp.float32)

@@ -65,7 +65,7 @@ def _fits(
     counts = len(tile.keys) <= 2 / float(jnp.finfo(dtype).eps)  # positions are numbers of this kind
     return (
         native().ready
-        and type(reduction) is Exponential
+        and isinstance(reduction, Exponential)
         and selection is None
         and score.is_product
         and (pairs.complete or (type(pairs) is Causal and counts))

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from .._numbers import whole
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spaces import Numbers, is_concrete
 from ._rules import decided_together
 
@@ -79,13 +79,13 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
 
 
-def _labels(given: Any) -> Int[Array, " n"]:
+def _labels(given: Any, name: str = "skip") -> Int[Array, " n"]:
     try:
         labels = jnp.asarray(given)
-    except (TypeError, ValueError):
-        raise InputError(f"skip = {given!r} holds no labels; give one integer per token.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} = {shown(given)} holds no labels; give one integer per token.") from None
     if labels.ndim != 1 or not jnp.issubdtype(labels.dtype, jnp.integer):
-        raise InputError(f"skip has shape {labels.shape} and dtype {labels.dtype}; give one integer per token.")
+        raise InputError(f"{name} has shape {labels.shape} and dtype {labels.dtype}; give one integer per token.")
     return labels
 
 
@@ -162,14 +162,12 @@ class Causal(AbstractPairs):
         self.strict = strict
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
         self.normalized = normalized
-        self.at = None if at is None else jnp.asarray(at)
+        self.at = None if at is None else _labels(at, "at")
         self.outside = normalized if outside is None else outside
         if self.slope is not None and self.slope.ndim != 0:
             raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")
         if self.slope is not None and is_concrete(self.slope) and not 0 <= float(np.asarray(self.slope)) < np.inf:
             raise InputError(f"slope = {float(self.slope):g} must be finite and not negative.")
-        if self.at is not None and (self.at.ndim != 1 or not jnp.issubdtype(self.at.dtype, jnp.integer)):
-            raise InputError(f"at has shape {self.at.shape} and dtype {self.at.dtype}; give one integer per query.")
 
     def position(self, i: Int[Array, " a"], n: int, m: int) -> Int[Array, " a"]:
         """Where some of the `n` queries stand among the `m` keys."""

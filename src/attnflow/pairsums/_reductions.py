@@ -59,6 +59,10 @@ class AbstractReduction(eqx.Module):
     def scaled(self, num: Float[Array, "n p"], log_z: Float[Array, " n"], log_c: Float[Array, "*n"]) -> Sums:
         """The result when every outside weight is multiplied by `exp(log_c)`."""
 
+    def result(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
+        """What the caller gets for `(num, log_z)`; no engine knows of it."""
+        return num, log_z
+
 
 class Exponential(AbstractReduction):
     r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
@@ -81,6 +85,29 @@ class Exponential(AbstractReduction):
 
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
+
+
+class Total(Exponential):
+    r"""$\phi(s) = c\,e^{s - b}$: `(sum, log Z)` with $Z = \sum_j e^{\log w_j + s_{ij}}$, not divided by it.
+
+    The exponential of $\log Z - b$ is taken last, so that a `shift` $b$ near the largest score keeps it in range.
+    """
+
+    shift: Any
+    factor: Any
+
+    def __init__(self, shift: Any = 0.0, factor: Any = 1.0):
+        # A schedule is kept as it is, and the model evaluates it at its time.
+        self.shift = shift if isinstance(shift, eqx.Module) else real_array("shift", shift, 0)
+        self.factor = factor if isinstance(factor, eqx.Module) else real_array("factor", factor, 0)
+
+    def result(self, num, log_z):
+        factor = jnp.asarray(self.factor, log_z.dtype) * jnp.exp(log_z - jnp.asarray(self.shift, log_z.dtype))
+        return factor[:, None] * num, log_z
+
+    def log_weights(self, logits, log_w, log_z, log_c):
+        log_factor = jnp.log(jnp.asarray(self.factor, logits.dtype)) - jnp.asarray(self.shift, logits.dtype)
+        return _weighted(logits, log_w) + (log_factor + jnp.broadcast_to(log_c, log_z.shape))[:, None]
 
 
 class Pointwise(AbstractReduction):

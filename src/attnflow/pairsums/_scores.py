@@ -58,6 +58,11 @@ class AbstractScore(eqx.Module):
         return None
 
     @property
+    def is_bilinear(self) -> bool:
+        r"""Whether $s = \beta\langle x, By\rangle$, with attributes `beta` and `matrix` ($B$; `None`: $I$)."""
+        return False
+
+    @property
     def is_product(self) -> bool:
         """Whether the scores are the inner products of what `project` gives, and biases, and nothing else."""
         return type(self).logits is AbstractScore.logits
@@ -129,6 +134,10 @@ class Inner(AbstractScore):
         r"""$B$ or $Q^\top K$, whichever was given; `None` for the identity."""
         given = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
         return functools.reduce(matmul, given) if given else None
+
+    @property
+    def is_bilinear(self) -> bool:
+        return True
 
     @property
     def T(self) -> "Inner":

@@ -324,7 +324,7 @@ template <class T> struct Flow {
   bool sphere, normalized, shifted;
   const T *bias, *last, *slope;
   const T *score, *value;  // B and V, (d, d), or nothing
-  T *queries, *values, *num, *mass, *top, *total, *space;
+  T *queries, *values, *num, *mass, *top, *total, *flaw, *space;
 
   // sum_k a[k] m[k, c] for every coordinate c, or with `transposed` sum_k m[c, k] a[k]
   void apply(const T* matrix, bool transposed, const T* a, T* out) const {
@@ -374,12 +374,43 @@ template <class T> struct Flow {
       for (long i = 0; i < n; i++) y[c * n + i] *= mass[i];
   }
 
+  bool finite(const T* a) const {
+    Vector<T> zero = {};  // not a number once something is none
+    const long size = d * n, whole = size - size % kLanes<T>;
+    for (long k = 0; k < whole; k += kLanes<T>) zero += loaded(a + k) - loaded(a + k);
+    T sum = T(0);
+    for (long i = 0; i < kLanes<T>; i++) sum += zero[i];
+    for (long k = whole; k < size; k++) sum += a[k] - a[k];
+    return sum == T(0);
+  }
+
+  // What a query does not see does not matter to it: a token that is no number is replaced as a key, and `flaw`, which is
+  // added to the sums, is none for it and for those who see it. False where all is sound.
+  bool shield(T* y) const {
+    if (finite(y) && (!value || finite(values))) return false;
+    const T none = std::numeric_limits<T>::quiet_NaN();
+    long first = n;  // of such keys
+    for (long i = n - 1; i >= 0; i--) {
+      bool sound = true;
+      for (long k = i; k < d * n; k += n) sound = sound && std::isfinite(y[k]) && (!value || std::isfinite(values[k]));
+      flaw[i] = sound ? T(0) : none;
+      if (sound) continue;
+      if (!bias || bias[i] > -std::numeric_limits<T>::infinity()) first = i;
+      for (long k = i; k < d * n; k += n) y[k] = values[k] = queries[k] = k == i ? T(1) : T(0);
+    }
+    for (long i = 0; i < n; i++)
+      if (first < n && (!last || last[i] >= T(first))) flaw[i] = none;
+    return true;
+  }
+
   // The force at y, in `num`.
-  void force(const T* y) {
+  void force(T* y) {
     if (score) apply(score, false, y, queries);
     if (value) apply(value, true, y, values);
+    const bool flawed = shield(y);
     sum_pairs<T>({n, n, d, d, beta, score ? queries : y, y, bias, value ? values : y, last, slope, normalized, num, mass, top,
                   space});
+    for (long k = 0; flawed && k < d * n; k++) num[k] += flaw[k % n];
     if (normalized) return;
     for (long i = 0; i < n; i++) mass[i] = std::exp(top[i] - (shifted ? beta : T(0)));
     for (long c = 0; c < d; c++)
@@ -431,12 +462,13 @@ template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
   if (!agree) return no_agreement(frame);
   const T* numbers = call.of(6, 1, 0);
   const int32_t* kind = static_cast<const int32_t*>(call.argument(7).data);
-  T* space = new_space<T>(4 * size + 2 * n + kLanes<T> + tile_space<T>(d, d));
+  T* space = new_space<T>(4 * size + 3 * n + kLanes<T> + tile_space<T>(d, d));
   if (!space) return no_memory(frame);
   T* rest = space + tile_space<T>(d, d);
   Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], Solver(kind[1]), kind[2] != 0, kind[3] != 0, kind[4] != 0,
                   call.of(1, 1, 0), call.of(2, 1, 0), call.of(3, 1, 0), call.of(4, 2, 0), call.of(5, 2, 0),
-                  rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size, space};
+                  rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size,
+                  rest + 4 * size + 2 * n, space};
   for (long c = 0; c < call.count(); c++) {
     T *x = call.result(0) + c * size, *y = call.result(1) + c * size;
     memcpy(x, call.of(0, 2, c), sizeof(T) * size);

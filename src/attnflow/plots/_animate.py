@@ -17,8 +17,8 @@ from PIL import Image
 
 from .._numbers import number, whole
 from ..errors import InputError, shown
-from ..files import write_atomically
-from ._data import Camera, Frames, read, resolution
+from ..files import path_of, write_atomically
+from ._data import Camera, Frames, camera_of, read, resolution
 from ._marks import TOKEN, pale
 from ._style import new_figure, style
 from ._tokens import size, view_of
@@ -40,13 +40,13 @@ def animate(
       `long_time` half of the frames follow the logarithm of time, in which clusters wait, and half the motion.
     - `beside="staircase"` draws the energy against the logarithm of time next to the tokens, with its plateaus.
     """
-    path = Path(path)
+    path = path_of(path)
     film = _choose(path)
     fps, dpi, max_frames = number("fps", fps, 0.1), resolution(dpi), whole("max_frames", max_frames)
     frames = read(run)
     if frames.logarithmic:
         frames = _paced(frames, max_frames)
-    views = [view_of(frames)(frames, trails, camera), *_beside(beside, run, frames)]
+    views = [view_of(frames)(frames, trails, camera_of(camera)), *_beside(beside, run, frames)]
     width, height = size(frames)
     with style():
         figure = new_figure(width + 4.6 * (len(views) - 1), height)

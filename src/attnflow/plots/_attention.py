@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..pairsums import Causal, Positional
 from ._data import Frames, index, read
-from ._style import FAINT, HEAT, PALETTE, new_figure, style
+from ._style import FAINT, HEAT, PALETTE, axes_for, style
 
 LISTED = 24  # so many bars are readable
 
@@ -31,7 +31,7 @@ def attention(
     found = clusters(run, at=at) if by_cluster else None
     order = np.arange(frames.n) if found is None else np.argsort(found.labels, kind="stable")
     with style():
-        ax = new_figure(4.7, 3.9).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 4.7, 3.9)
         low, high = min(0.0, matrix.min()), matrix.max()
         image = ax.imshow(
             matrix[np.ix_(order, order)], cmap=HEAT, vmin=low, vmax=high, interpolation="nearest", origin="upper"
@@ -82,7 +82,7 @@ def leaders(run: Any, at: int = -1, head: int | None = None, ax: Axes | None = N
     followed = np.isin(np.arange(frames.n), follows[follows != np.arange(frames.n)])
     shown = np.argsort(-received, kind="stable")[:LISTED]
     with style():
-        ax = new_figure(5.6, 3.2).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 5.6, 3.2)
         place = np.arange(len(shown))
         for some, colour, label in (
             (followed[shown], PALETTE["blue"], "heard best by others"),

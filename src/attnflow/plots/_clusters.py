@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 
 from ._curves import along_time
 from ._data import times
-from ._style import HEAT, PALETTE, new_figure, style
+from ._style import HEAT, PALETTE, axes_for, new_figure, style
 
 
 def clusters(run: Any, eps: float | None = None, ax: Axes | None = None) -> Figure:
@@ -29,7 +29,7 @@ def clusters(run: Any, eps: float | None = None, ax: Axes | None = None) -> Figu
             _merging(lower, run, found)
             along_time(lower, run)
         else:
-            upper = ax
+            upper = axes_for(ax, 5.4, 4.6)
             along_time(upper, run)
         _number(upper, run, found)
     return upper.get_figure(root=True)  # pyright: ignore[reportReturnType]

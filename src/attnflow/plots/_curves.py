@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ._data import times
-from ._style import PALETTE, new_figure, style
+from ._style import PALETTE, axes_for, style
 
 
 def order_parameter(run: Any, ax: Axes | None = None) -> Figure:
@@ -15,7 +15,7 @@ def order_parameter(run: Any, ax: Axes | None = None) -> Figure:
     from ..diagnostics import order_parameter as measure
 
     with style():
-        ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 4.8, 3.2)
         ax.plot(times(run)[0], np.asarray(measure(run)), color=PALETTE["blue"])
         if getattr(getattr(run.model, "space", None), "name", "") == "sphere":
             ceiling(ax, 1.0)

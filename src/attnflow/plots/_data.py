@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._linear_algebra import finite_array
 from .._numbers import number, whole
 from ..errors import InputError, shown
 
@@ -100,6 +101,26 @@ def positive(name: str, value: Any) -> float:
 def resolution(dpi: Any) -> float:
     """Dots per inch, enough of them for letters."""
     return number("dpi", dpi, 10)
+
+
+def camera_of(camera: Any) -> Camera | None:
+    """Elevation and azimuth; `None` leaves them to the picture."""
+    if camera is None:
+        return None
+    found = finite_array("camera", camera)
+    if found.shape != (2,):
+        raise InputError(f"camera = {shown(camera)} is no elevation and azimuth; give two numbers, in degrees.")
+    return float(found[0]), float(found[1])
+
+
+def whole_numbers(name: str, values: Any) -> list[int]:
+    """At least one whole number, of either sign."""
+    if isinstance(values, str) or not np.iterable(values):
+        raise InputError(f"{name} = {shown(values)} are no whole numbers; give some, for example (0, 1).")
+    found = [whole(name, value, -(2**63)) for value in values]
+    if not found:
+        raise InputError(f"{name} is empty; give at least one whole number, for example (0,).")
+    return found
 
 
 def index(at: Any, frames: Frames) -> int:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ._curves import along_time, ceiling
 from ._data import times
-from ._style import PALETTE, new_figure, style
+from ._style import PALETTE, axes_for, style
 
 SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": "E_S", "E+U": "(E + U)"}
 
@@ -21,10 +21,10 @@ def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure
     from ..diagnostics import energy as measure
 
     values = np.asarray(measure(run, scale=scale), dtype=float)
-    name = str(run.model.energy_scale(None, run.xs[0]) if scale is None else scale)
+    name = str(run.model.energy().scale(scale))
     ts, _ = times(run)
     with style():
-        ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 4.8, 3.2)
         ax.plot(ts, values, color=PALETTE["blue"])
         if name == "Ehat":
             ceiling(ax, 1.0)

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._data import index, read
-from ._style import PALETTE, TIME, new_figure, style
+from ._data import index, read, whole_numbers
+from ._style import PALETTE, TIME, axes_for, style
 
 
 def inner_products(
@@ -22,14 +22,14 @@ def inner_products(
     from ..diagnostics import inner_products as measure
 
     frames = read(run)
-    chosen = [index(i, frames) for i in ([at] if isinstance(at, int) else at)]
+    chosen = [index(i, frames) for i in (whole_numbers("at", at) if np.iterable(at) else [at])]
     rows = np.array(chosen)
     info = {name: (dims, run.info[name][rows]) for name, dims in run.info_dims.items() if dims[:1] == ("time",)}
     some = dataclasses.replace(run, ts=run.ts[rows], xs=run.xs[rows], labels=None, log_ts=None, info=info)
     found = measure(some, bins=bins, normalized=normalized)
     edges, density = np.asarray(found.edges), np.asarray(found.density)
     with style():
-        ax = new_figure(4.8, 3.2).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 4.8, 3.2)
         if len(chosen) == 1:
             ax.stairs(density[0], edges, fill=True, color=PALETTE["sky"], alpha=0.55)
             ax.stairs(density[0], edges, color=PALETTE["blue"], lw=1.1)

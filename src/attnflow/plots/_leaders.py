@@ -11,9 +11,10 @@ from matplotlib.patches import Patch, Polygon
 
 from .._linear_algebra import square_matrix
 from ..errors import InputError, shown
+from ._data import whole_numbers
 from ._marks import limits
 from ._polytope import _around
-from ._style import FAINT, INK, PALETTE, new_figure, style
+from ._style import FAINT, INK, PALETTE, axes_for, new_figure, style
 
 LEADER, RIM, HULL = PALETTE["vermillion"], PALETTE["orange"], PALETTE["green"]
 TOKEN = PALETTE["blue"]
@@ -35,10 +36,11 @@ def hardmax_layers(
         names, runs = list(runs) if names is None else names, list(runs.values())
     rows = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     names = [""] * len(rows) if names is None else names
-    if not rows or len(names) != len(rows) or not len(layers):
-        raise InputError(
-            f"{len(rows)} runs, {len(names)} names, {len(layers)} layers; give at least one run and layer."
-        )
+    layers = whole_numbers("layers", layers)
+    if isinstance(names, str) or not np.iterable(names) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"names = {shown(names)} are no names; give a text for every run.")
+    if not rows or len(names) != len(rows):
+        raise InputError(f"{len(rows)} runs and {len(names)} names; give at least one run, and a name for each.")
     with style():
         figure = new_figure(0.5 + 2.05 * len(layers), 0.55 + 2.1 * len(rows))
         grid = figure.subplots(len(rows), len(layers), squeeze=False)
@@ -73,7 +75,7 @@ def half_space(run: Any, token: int, at: int = 0, ax: Axes | None = None) -> Fig
     box = _square(np.vstack([z[seen], np.zeros(2)]))
     with style():
         own = ax is None
-        ax = new_figure(4.6, 4.5).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 4.6, 4.5)
         beyond = _clipped(box, direction, float(direction @ z[token]))
         if len(beyond) > 2:
             ax.add_patch(Polygon(beyond, facecolor=PALETTE["sky"], alpha=0.22, lw=0, label="beyond the token"))

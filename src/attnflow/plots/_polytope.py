@@ -10,13 +10,13 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from .._linear_algebra import finite_array
 from .._numbers import whole
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spaces import Numbers
-from ._data import Camera, Frames, read
+from ._data import Camera, Frames, camera_of, read
 from ._flat import Plane
 from ._marks import SHADES, limits, time_share
 from ._solid import Space
-from ._style import PALETTE, new_figure, style
+from ._style import PALETTE, axes_for, style
 
 LIMIT = PALETTE["green"]
 SEEN = 0.02  # tokens closer than this part of the largest one cannot be told apart in a picture
@@ -48,6 +48,8 @@ def polytope(
     if found is None:
         eps = SEEN * float(np.linalg.norm(frames.xs[-1], axis=1).max()) if eps is None else eps
         found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B, eps=eps)
+    _check_found(found, ("vertices", "corners", "count", "converged"), "detect_polytope")
+    _check_dimension(found.corners.shape[-1], frames)
     with style():
         own, axes = ax is None, _stage(frames, ax, camera)
         last = len(frames.ts) - 1
@@ -96,8 +98,10 @@ def hyperplanes(
         found = detect_hyperplanes(last, V=V, B=B, eps=eps)
         if eps is None and found.count:
             found = detect_hyperplanes(last, V=V, B=B, eps=SEEN * float(np.abs(found.u).max()) or 1.0)
+    _check_found(found, ("triple", "values", "count", "converged"), "detect_hyperplanes")
     if found.triple.phi_star is None:
         raise InputError(f"there are no hyperplanes to draw. {found.triple.verdict}")
+    _check_dimension(len(found.triple.phi_star), frames)
     with style():
         own, axes = ax is None, _stage(frames, ax, camera)
         box = np.array([limits(frames.xs[..., k]) for k in range(frames.d)])
@@ -107,6 +111,16 @@ def hyperplanes(
         axes.plot(*[[np.nan]] * frames.d, color=LIMIT, label=r"$\varphi_1^*(z) = $" + _values(found.values))
         _finish(axes, frames, "hyperplanes", found.count, found.converged, own)
     return axes.get_figure(root=True)
+
+
+def _check_found(found: Any, parts: tuple[str, ...], verb: str) -> None:
+    if not all(hasattr(found, part) for part in parts):
+        raise InputError(f"found = {shown(found)} is none of the answers of af.{verb}; leave it out, or give one.")
+
+
+def _check_dimension(d: int, frames: Frames) -> None:
+    if d != frames.d:
+        raise InputError(f"found is of tokens of dimension {d}, and these have dimension {frames.d}.")
 
 
 def _frames(run: Any, ts: Numbers | None) -> Frames:
@@ -127,9 +141,8 @@ def _frames(run: Any, ts: Numbers | None) -> Frames:
 
 def _stage(frames: Frames, ax: Any, camera: Camera | None) -> Any:
     """Axes with the tokens, their paths and the bar of times."""
-    if ax is None:
-        ax = new_figure(5.4, 4.6).add_subplot(projection="3d" if frames.d == 3 else None)
-    view = (Plane if frames.d == 2 else Space)(frames, True, camera)
+    ax = axes_for(ax, 5.4, 4.6, in_space=frames.d == 3)
+    view = (Plane if frames.d == 2 else Space)(frames, True, camera_of(camera))
     view.stage(ax)
     view.actors(ax, len(frames.ts) - 1)
     ax.set(**{f"{axis}label": f"$z_{k + 1}$" for k, axis in enumerate("xyz"[: frames.d])})

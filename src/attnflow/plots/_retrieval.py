@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from .._linear_algebra import finite_array
 from .._numbers import number, whole
 from ..errors import InputError
-from ._style import INK, PALETTE, new_figure, style
+from ._style import INK, PALETTE, axes_for, style
 
 LINE, THIN, POINT, LOW = PALETTE["blue"], PALETTE["sky"], INK, PALETTE["vermillion"]
 
@@ -41,7 +41,7 @@ def retrieval_profile(
     S = causal.retrieval_profile(s, t, **options)
     least = causal.profile_minimum(t, **options)
     with style():
-        ax = new_figure(7.4, 4.4).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 7.4, 4.4)
         ax.plot(s, S, color=LINE, lw=2.4, label="closed form, many tokens")
         if n is not None:
             n = whole("n", n, least=2)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .._numbers import whole
 from ..errors import InputError, shown
+from ._data import whole_numbers
 from ._labels import FONT, free_places, to_text
 from ._style import INK, PALETTE, new_figure, style
 
@@ -40,12 +40,7 @@ def _checked(explanation: Any, layers: Any) -> list[int]:
     """The layers, each of which an explained review has."""
     if not all(hasattr(explanation, name) for name in ("states", "leading", "v", "b", "words", "followed")):
         raise InputError(f"{shown(explanation)} is no explanation; give what classifier.explain(text) returns.")
-    if isinstance(layers, str) or not np.iterable(layers):
-        raise InputError(f"layers = {shown(layers)} are no layers; give whole numbers, for example (0, -1).")
-    layers = [whole("a layer", layer, -(2**63)) for layer in layers]
-    if not layers:
-        raise InputError("layers is empty; name at least one, for example (0, -1).")
-    return layers
+    return whole_numbers("layers", layers)
 
 
 def draw_review(axes: Any, explanation: Any, layer: int) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-from ..errors import InputError
 from ._data import Camera, Frames
 from ._marks import SHADES, START, TOKEN, limits, segments, shades, time_bar, trail_width
 
@@ -59,8 +58,6 @@ def principal(frames: Frames) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _room(ax: Any, frames: Frames, paths: np.ndarray, trails: bool, camera: Camera | None) -> None:
-    if not hasattr(ax, "get_zlim"):
-        raise InputError(f"tokens in {frames.d} dimensions need axes in space; give ax with projection='3d'.")
     ax.computed_zorder = False  # tokens above trails, whatever their depth
     if trails:
         time_bar(ax, frames, pad=0.12)

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle
 
-from ..errors import InputError
 from ._data import Camera, Frames
 from ._marks import SHADES, START, TOKEN, pale, segments, shades, strokes, time_bar, trail_width
 from ._style import INK
@@ -28,8 +27,6 @@ class Sphere:
         self.eye = _eye(*(camera or _facing(frames)))
 
     def stage(self, ax: Axes) -> None:
-        if hasattr(ax, "get_zlim"):
-            raise InputError("the sphere is drawn on plain axes; give ax without projection='3d'.")
         _globe(ax, self.eye)
         _triad(ax, self.eye)
         if self.trails:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ..errors import InputError, shown
 from ._data import Frames, read, times
 from ._marks import TOKEN
-from ._style import PALETTE, new_figure, style
+from ._style import PALETTE, axes_for, style
 
 DASH = {"color": "#8A949E", "lw": 0.9, "ls": (0, (4, 3)), "zorder": 1}
 
@@ -24,7 +24,7 @@ def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax:
 
     found = measure(run, clock)
     with style():
-        ax = new_figure(5.4, 3.6).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 5.4, 3.6)
         _levels(ax, found)
         ax.plot(found.tau, found.energy, color=PALETTE["blue"])
         ax.set(xlabel=found.label, ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05))
@@ -32,22 +32,22 @@ def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax:
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
-def merges(run: Any, view: Literal["angles", "tree"] | None = None, ax: Axes | None = None) -> Figure:
+def merges(run: Any, view: Any = None, ax: Axes | None = None) -> Figure:
     """Draw who merges with whom and when, against the logarithm of time.
 
     - `"angles"` (tokens on the circle): the angle of each token. `"tree"`: tokens as leaves, in an order in which no
       branches cross. A dot is a merge, its area the mass of the new cluster.
     """
     frames = read(run)
-    view = view or ("angles" if frames.d == 2 and frames.space == "sphere" else "tree")
-    if view not in ("angles", "tree"):
+    view = view if view is not None else ("angles" if frames.d == 2 and frames.space == "sphere" else "tree")
+    if not isinstance(view, str) or view not in ("angles", "tree"):
         raise InputError(f"view {shown(view)} is unknown; choose 'angles' or 'tree'.")
     if view == "angles" and frames.d != 2:
         raise InputError(f"tokens in dimension {frames.d} have no single angle; take view='tree'.")
     if not getattr(run, "events", ()):
         raise InputError("this run tells of no merges; make it with attnflow.long_time.")
     with style():
-        ax = new_figure(5.4, 4.0).add_subplot() if ax is None else ax
+        ax = axes_for(ax, 5.4, 4.0)
         (_angles if view == "angles" else _tree)(ax, run, frames)
         ax.set_xlabel(times(run)[1])
         ax.grid(axis="x")

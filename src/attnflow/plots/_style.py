@@ -5,9 +5,11 @@ from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from ..errors import InputError, shown
 from ._data import positive
 
 PALETTE = {
@@ -77,6 +79,16 @@ def style(**changes: Any) -> AbstractContextManager[None]:
     """
     settings: dict[Any, Any] = {**_RC, **{name.replace("__", "."): value for name, value in changes.items()}}
     return mpl.rc_context(settings)
+
+
+def axes_for(ax: Any, width: float | int, height: float | int, in_space: bool = False) -> Axes:
+    """The axes that were given, or those of a new figure; three-dimensional ones where the picture is `in_space`."""
+    if ax is None:
+        return new_figure(width, height).add_subplot(projection="3d" if in_space else None)
+    if not isinstance(ax, Axes) or (ax.name == "3d") != in_space:
+        kind = "axes in space; give ax with projection='3d'" if in_space else "plain axes; give ax of add_subplot()"
+        raise InputError(f"ax = {shown(ax)}, and pictures like this need {kind}.")
+    return ax
 
 
 def new_figure(width: float | int = 4.8, height: float | int = 3.4) -> Figure:

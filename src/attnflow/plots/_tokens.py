@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import _flat, _solid, _sphere
-from ._data import Camera, Frames, index, read
-from ._style import new_figure, style
+from ._data import Camera, Frames, camera_of, index, read
+from ._style import axes_for, style
 
 
 def tokens(
@@ -28,10 +28,9 @@ def tokens(
     """
     frames = read(run)
     at = index(at, frames)
-    view = view_of(frames)(frames, trails, camera)
+    view = view_of(frames)(frames, trails, camera_of(camera))
     with style():
-        if ax is None:
-            ax = new_figure(*size(frames)).add_subplot(projection="3d" if view.in_space else None)
+        ax = axes_for(ax, *size(frames), in_space=view.in_space)
         view.stage(ax)
         view.actors(ax, at)
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]

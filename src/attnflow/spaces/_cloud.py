@@ -48,7 +48,7 @@ def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
         raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     try:
         x = jnp.asarray(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("the tokens are not an array of numbers; give an array of shape (n, d).") from None
     if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 1:
         raise InputError(f"tokens have shape {x.shape}; give one cloud (n, d), tokens as rows (batches by jax.vmap).")
@@ -75,7 +75,7 @@ def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
             if jnp.asarray(w).dtype.kind not in "iuf":  # True and complex numbers are no weights
                 raise TypeError
             w = jnp.asarray(w, jnp.result_type(float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"the weights are not an array of numbers; give one per token, shape ({n},).") from None
     if w.shape != (n,):
         raise InputError(f"weights have shape {w.shape}; give one per token, shape ({n},).")

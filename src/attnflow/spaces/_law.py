@@ -21,8 +21,10 @@ def checked_shape(n: Any, d: Any) -> tuple[int, int]:
 
 def checked_key(key: Any) -> PRNGKeyArray:
     """One random key, of the new kind or of the old (two numbers)."""
-    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    old = getattr(key, "dtype", None) == jnp.uint32 and getattr(key, "ndim", None) == 1
-    if not old and not (typed and key.ndim == 0):
-        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")
-    return key
+    try:
+        typed = key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
+        if typed.ndim == 0:
+            return key
+    except (AttributeError, TypeError, ValueError):
+        pass
+    raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")

@@ -106,7 +106,7 @@ def _array(name: str, values: Any) -> np.ndarray:
         raise InputError(f"{name} has masked entries; leave them out: sequences may have any lengths.")
     try:
         return np.asarray(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} is not an array of numbers; give tokens as rows (n, d) of one length.") from None
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ..._linear_algebra import finite_array
 from ..._numbers import number
 from ...errors import FileError, InputError, shown
-from ...files import write_atomically
+from ...files import path_of, write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
 from ._blocks import Attention, Block, FeedForward, Role
 from ._data import problem, sequences
@@ -42,7 +41,7 @@ def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic
 
 def read(path: str | os.PathLike) -> Network:
     try:
-        text = Path(path).read_text()
+        text = path_of(path).read_text()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ TOLERANCE = 1e-7  # relative to the outputs: what is returned has been verified 
 
 
 def interpolate(
-    inputs: Any, outputs: Any, *, mode: str = "auto", exact: bool = False, seed: int = 0
+    inputs: Any, outputs: Any, *, mode: Any = "auto", exact: bool = False, seed: int = 0
 ) -> InterpolatingTransformer:
     r"""A transformer that maps every input sequence to its output sequence, as sets.
 
@@ -42,7 +42,7 @@ def interpolate(
     >>> network([[1.0, 0.0], [0.0, 0.0]]).round(9).tolist()
     [[3.0, 4.0], [3.0, 4.0]]
     """
-    if mode not in ("auto", "code", "rounds"):
+    if not isinstance(mode, str) or mode not in ("auto", "code", "rounds"):
         raise InputError(f"mode = {mode!r}; choose auto, code or rounds.")
     if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed = {seed!r}; take a whole number, at least 0.")

@@ -143,7 +143,7 @@ def _many(x: Any) -> bool:
 def _temperature(beta: Any, arithmetic: Arithmetic) -> float:
     try:
         found = float(beta)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"beta = {beta!r} is no number; take a number >= 0, or infinity for hardmax.") from None
     if not found >= 0:
         raise InputError(f"beta = {beta!r}; take a number >= 0, or infinity for hardmax.")

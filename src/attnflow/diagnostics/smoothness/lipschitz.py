@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int
 
 from ..._numbers import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, resolve_kernel
-from ...spaces import Numbers, is_concrete
+from ...spaces import Numbers, checked_key, is_concrete
 from .._clouds import Tokens, along, clouds, in_memory
 from .derivative import check_map, field
 from .derivative import whole as matrix
@@ -51,7 +51,7 @@ def local_lipschitz(
     tol: Any = 1e-6,
     max_iterations: Any = 2000,
     kernel: Any = "auto",
-    key: PRNGKeyArray | None = None,
+    key: Any = None,
 ) -> LocalLipschitz:
     r"""$\|Df(X)\|$ of any attention map, masked or not.
 
@@ -70,6 +70,7 @@ def local_lipschitz(
     tol, max_iterations = number("tol", tol), whole("max_iterations", max_iterations, 2, 2**31 - 1)
     if not 0 < tol < 1:
         raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")
+    key = jax.random.key(0) if key is None else checked_key(key)
     found = clouds(x, weights=w)
     xs, w = found.true("the norm"), found.w
     if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
@@ -82,7 +83,7 @@ def local_lipschitz(
         in_memory((n * d) ** 2, f"the entries of a matrix for {n} tokens")
         found = along(_singular, xs, w, attention, pairs)
     else:
-        start = jax.random.normal(jax.random.key(0) if key is None else key, (n, d), xs.dtype)
+        start = jax.random.normal(key, (n, d), xs.dtype)
         limits = (jnp.asarray(tol, xs.dtype), jnp.asarray(max_iterations))
         found = along(_powers, xs, w, attention, pairs, kernel, start, limits)
     found = LocalLipschitz(*found)

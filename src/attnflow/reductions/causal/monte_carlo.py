@@ -34,6 +34,7 @@ from ...errors import InputError, shown
 from ...flows._compiled import everywhere, timed_call
 from ...models import SelfAttention
 from ...pairsums import AbstractPairs, Causal, weight_matrix
+from ...spaces import checked_key
 from ._checked import positive
 from ._circle import Alibi, CircleTokens, Weights
 from ._sphere import SphereTokens
@@ -161,7 +162,7 @@ def estimate_correlations(
         raise InputError(f"method = {shown(method)} is unknown; choose one of {', '.join(METHODS)}.")
     if not isinstance(equal_time, bool):
         raise InputError(f"equal_time = {shown(equal_time)} is neither True nor False.")
-    _check_key(key)
+    checked_key(key)
     steps = _steps(t, beta, normalize, dt)
     tokens, together = _tokens(n, d, beta, slope, pairs, normalize)
     # Standard errors come from batches: there should be many of them.
@@ -244,13 +245,6 @@ def _steps(t: float, beta: float, normalize: str, dt: Any) -> int:
             "af.causal.critical_time, or give a longer dt."
         )
     return max(1, math.ceil(needed - 1e-9))
-
-
-def _check_key(key: Any) -> None:
-    try:
-        jax.random.fold_in(key, 0)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"key = {shown(key)} is no random key; give for example jax.random.key(0).") from None
 
 
 def _stderr(values: np.ndarray) -> np.ndarray:

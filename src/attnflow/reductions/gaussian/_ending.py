@@ -25,7 +25,7 @@ FLAT = 0.05  # |r'| below this is exponential growth
 GROWTH = 3.0  # by so many e-folds at its last rate, within the time of the run
 STILL = 0.01  # converged: at its last speed the covariance would move by this part of its trace in as long a time
 ROUNDING = 64  # digits of this many units in the last place are none
-LARGEST_MEAN = 1e100
+LARGEST_MEAN = {"float32": 1e12, "float64": 1e100}  # squares of it are far from the largest number
 HORIZON, CONVERGED, EXPONENTIAL, BLOW_UP, UNBOUNDED = range(5)  # indices into `reading.OUTCOMES`
 
 
@@ -55,7 +55,7 @@ def ending(
     its end."""
     velocity = model.velocity(t, alpha, L)
     along = jax.jvp(model.velocity, (t, alpha, L), (jnp.ones_like(t), *velocity))[1]
-    runs_away = jnp.max(jnp.abs(alpha)) > LARGEST_MEAN
+    runs_away = jnp.max(jnp.abs(alpha)) > LARGEST_MEAN[str(L.dtype)]
     mean = (stalled | runs_away).astype(L.dtype)  # whether the mean counts
     trace = jnp.sum(L * L)
     scale = jnp.sqrt(trace + mean * jnp.sum(alpha * alpha))

@@ -15,7 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ...attention import L2, MultiHead, Sigmoid, Sinkhorn, Softmax
+from ...attention import AbstractAttention
 from ...models import GaussianModel
 from ...models.schedules import depends_on_time
 from ...spaces import is_concrete
@@ -25,26 +25,16 @@ def exists_for_all_times(model: Any, d: int) -> str | None:
     """The reason, as the end of a sentence; `None` where no theorem here says so."""
     if not isinstance(model, GaussianModel) or depends_on_time(model) or not is_concrete(model):
         return None
-    heads = model.attention.heads if isinstance(model.attention, MultiHead) else (model.attention,)
-    reasons = [_bounded(head, d) for head in heads]
-    if all(reasons):
-        return " and ".join(dict.fromkeys(reason for reason in reasons if reason))
-    if isinstance(model.attention, Softmax) and _contracts(model.attention, d):
+    attention = model.attention
+    reason = attention.bounded_growth(d)
+    if reason is None and attention.exponential and attention.row_stochastic and _contracts(attention, d):
         return "V = I and A + A^T has no positive eigenvalue"
-    return None
+    return reason
 
 
-def _bounded(head: Any, d: int) -> str | None:
-    if isinstance(head, Sinkhorn) and head.half_steps is None:
-        return "the rates of Sinkhorn attention are bounded by |V|"
-    if isinstance(head, Sigmoid):
-        return "the rates of the projected sigmoid map are bounded by |V|"
-    if isinstance(head, L2) and (head.K is None or np.linalg.matrix_rank(np.asarray(head.K, float)) == d):
-        return "the rates of L2 attention with injective K are bounded"
-    return None
-
-
-def _contracts(attention: Softmax, d: int) -> bool:
+def _contracts(attention: AbstractAttention, d: int) -> bool:
+    if not attention.score.is_bilinear:
+        return False
     one = jnp.eye(d)
     if attention.V is not None and not np.array_equal(np.asarray(attention.V), np.eye(d)):
         return False

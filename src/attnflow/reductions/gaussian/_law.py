@@ -2,13 +2,14 @@ r"""A Gaussian law as users give it: a mean, and a covariance or a factor of it;
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from ..._linear_algebra import covariance_factor, finite_array
 from ...errors import InputError
-from ...spaces import is_concrete
+from ...spaces import is_concrete, warn_if_narrowed
 
 
 def law(alpha: Any, Sigma: Any, L: Any) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d r"]]:
@@ -47,5 +48,7 @@ def _array(name: str, value: Any) -> Array:
     """Finite floating numbers; an array keeps its precision."""
     if not is_concrete(value):
         return jnp.asarray(value)
+    warn_if_narrowed(f"entries of {name}", value)
     found, dtype = finite_array(name, value), getattr(value, "dtype", np.dtype(int))
+    dtype = jax.dtypes.canonicalize_dtype(dtype)
     return jnp.asarray(found, dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float))

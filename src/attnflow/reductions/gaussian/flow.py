@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
-from ...attention._attention import parameter
+from ..._parameters import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
 from ...flows._asked import TOLERANCES, step_options, times
@@ -187,7 +187,7 @@ def _one(
         controller = diffrax.ClipStepSizeController(controller, step_ts=stops, jump_ts=jumps)
 
     def too_large(t: Any, y: tuple[Array, Array], args: Any, **_: Any) -> Array:
-        return (jnp.sum(y[1] ** 2) > numbers["ceiling"]) | (jnp.max(jnp.abs(y[0])) > LARGEST_MEAN)
+        return (jnp.sum(y[1] ** 2) > numbers["ceiling"]) | (jnp.max(jnp.abs(y[0])) > LARGEST_MEAN[str(y[0].dtype)])
 
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(lambda t, y, _: model.velocity(t, *y)),

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number
-from ...attention import AbstractAttention, MultiHead
+from ...attention import AbstractAttention, heads_of
 from ...attention._gaussian import AffineField
 from ...errors import InputError
 from ...models import at_time
@@ -57,8 +57,9 @@ def score_spread(attention: Any, L: Any) -> Float[Array, ""]:
     L = jnp.asarray(finite_array("L", L) if is_concrete(L) else L, getattr(L, "dtype", float))
     if L.ndim != 2 or 0 in L.shape:
         raise InputError(f"L has shape {L.shape}; give a factor (d, r) of one covariance.")
-    if isinstance(attention, MultiHead):
-        return functools.reduce(jnp.maximum, (score_spread(head, L) for head in attention.heads))
+    if len(heads_of(attention)) > 1:
+        return functools.reduce(jnp.maximum, (score_spread(head, L) for head in heads_of(attention)))
+    (attention,) = heads_of(attention)
     score = getattr(attention.score, "inner", attention.score)
     tile = score.project(L.T, L.T)
     return jnp.linalg.norm(matmul(tile.queries, tile.keys.T), 2)
@@ -75,5 +76,4 @@ def check_closes(attention: Any) -> None:
     if not isinstance(attention, AbstractAttention):
         raise InputError(f"{type(attention).__name__} is no attention map; give one, for example Softmax(beta=1.0).")
     if attention.closure == "none":
-        heads = attention.heads if isinstance(attention, MultiHead) else (attention,)
-        next(head for head in heads if head.closure == "none").gaussian(jnp.zeros(1), jnp.zeros((1, 1)))
+        next(head for head in heads_of(attention) if head.closure == "none").gaussian(jnp.zeros(1), jnp.zeros((1, 1)))

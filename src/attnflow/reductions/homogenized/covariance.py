@@ -16,10 +16,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
-from ...errors import InputError, shown
+from ...errors import InputError
 from ...models.two_token_covariance import NODES, TOGETHER
 from ...models.two_token_covariance import two_token_covariance as _by_quadrature
-from ...spaces import Sphere, check_tokens, check_weights, log_weights
+from ...spaces import Sphere, check_tokens, check_weights, checked_key, log_weights
 from ._checked import cosines, inverse_temperature
 
 DRAWN = 256  # matrices B at once
@@ -77,8 +77,7 @@ def covariance(
     if x.shape[1] != points.shape[1]:
         raise InputError(f"x has dimension {x.shape[1]} and points have {points.shape[1]}; they share one space.")
     chunks = -(-whole("samples", samples, least=2) // DRAWN)
-    if not (isinstance(key, jax.Array) and key.ndim == (not jnp.issubdtype(key.dtype, jax.dtypes.prng_key))):
-        raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")
+    key = checked_key(key)
     w = check_weights(weights, len(points))
     log_w = jnp.zeros(len(points), x.dtype) if w is None else log_weights(w).astype(x.dtype)
     return SampledCovariance(

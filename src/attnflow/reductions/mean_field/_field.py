@@ -17,8 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from ...attention import MultiHead, Softmax
-from ...attention._attention import apply_value
+from ...attention import heads_of
 from ...models import SelfAttention
 from ...models.schedules import at_time, depends_on_time
 from ...pairsums import AbstractScore
@@ -55,7 +54,7 @@ class Field(NamedTuple):
             attention = at_time(self.model.attention, t)
             vectors = attention(chart.points(queries), keys, w, kernel=kernel, state=warm)
         else:
-            values = apply_value(self.model.attention.V, keys)  # pyright: ignore[reportAttributeAccessIssue]
+            values = self.model.attention.values(keys)
             sums = matmul(self.table, w[:, None] * jnp.concatenate([values, jnp.ones_like(values[:, :1])], axis=1))
             vectors = sums[:, :-1] / sums[:, -1:]
         speed = chart.speed(queries, vectors)
@@ -74,8 +73,9 @@ class Field(NamedTuple):
 
 def score_table(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> Array | None:
     """The exponentials of all scores on a grid that stays, if a velocity can be computed from them alone."""
-    attention: Any = model.attention
-    if not chart.periodic or type(attention) is not Softmax or depends_on_time(attention) or cells > MOST_CELLS:
+    attention = model.attention
+    averages = attention.exponential and attention.row_stochastic
+    if not chart.periodic or not averages or depends_on_time(attention) or cells > MOST_CELLS:
         return None
     at = faces(ends, cells)
     scores = _scores(attention.score, chart.points(at[:-1]), chart.points(centres(at)))
@@ -95,9 +95,8 @@ def cells_of_attention(model: SelfAttention, chart: Chart, ends: np.ndarray, cel
         return np.inf
     at = faces(ends, cells)
     queries, keys = chart.points(at[:-1][:: max(1, cells // QUERIES)]), chart.points(centres(at))
-    heads = model.attention.heads if isinstance(model.attention, MultiHead) else (model.attention,)
     bend = 0.0
-    for head in heads:
+    for head in heads_of(model.attention):
         s = _scores(head.score, queries, keys)
         s = np.concatenate([s, s[:, :2]], axis=1) if chart.periodic else s
         bend = max(bend, float(np.max(2 * s[:, 1:-1] - s[:, 2:] - s[:, :-2])))

@@ -14,6 +14,7 @@ from ..._numbers import whole
 from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention
+from ...spaces import checked_key
 from ._chart import Chart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
@@ -103,8 +104,8 @@ class MeanField:
         if scale is not None and not isinstance(scale, str):
             raise InputError(f"energy scale {scale!r} is no name; leave it out for the default.")
         points = jnp.asarray(self.chart.points(self.centres))
-        chosen = self.model.energy_scale(scale, points[0])
-        return np.asarray(_energies(self.model, points, jnp.asarray(self.weights), chosen))
+        energy = self.model.energy()
+        return np.asarray(_energies(energy, points, jnp.asarray(self.weights), energy.scale(scale)))
 
     def tokens(self, at: int = -1) -> Float[Array, "N d"]:
         """The centres as tokens; `weights[at]` are their masses, for `af.simulate(…, weights=…)`."""
@@ -118,11 +119,7 @@ class MeanField:
     def sample(self, n: Any, at: int = -1, *, key: Any) -> Float[Array, "n d"]:
         """`n` independent tokens from the law, uniform within a cell."""
         count = whole("n", n)
-        try:
-            levels = jax.random.uniform(key, (count,))
-        except (TypeError, ValueError):
-            raise InputError(f"key = {key!r} is no random key; give jax.random.key(0), for example.") from None
-        return self._at_levels(np.asarray(levels), at)
+        return self._at_levels(np.asarray(jax.random.uniform(checked_key(key), (count,))), at)
 
     def _at_levels(self, levels: np.ndarray, at: int) -> Array:
         at = self._saved(at)
@@ -209,5 +206,5 @@ class MeanField:
 
 
 @eqx.filter_jit
-def _energies(model: Any, points: Float[Array, "T n d"], w: Float[Array, "T n"], scale: str) -> Float[Array, " T"]:
-    return jax.lax.map(lambda item: model.attention.energy(item[0], item[1], scale=scale), (points, w))
+def _energies(energy: Any, points: Float[Array, "T n d"], w: Float[Array, "T n"], scale: str) -> Float[Array, " T"]:
+    return jax.lax.map(lambda item: energy.value(*item, scale=scale), (points, w))

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._numbers import number, whole
-from ...attention import Hardmax, MultiHead
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows._compiled import timed_call
@@ -114,8 +113,7 @@ def _checked_model(model: Any) -> SelfAttention:
             f"{type(model.pairs).__name__} pairs tell tokens apart, by their order or name, which a density forgets; "
             "leave pairs out, or follow tokens with simulate."
         )
-    heads = model.attention.heads if isinstance(model.attention, MultiHead) else (model.attention,)
-    if any(isinstance(head, Hardmax) for head in heads):
+    if not model.attention.continuous:
         raise InputError("hardmax reads the edge of the support, which no grid keeps; take Softmax with a large beta.")
     if not is_concrete(model):
         raise InputError(

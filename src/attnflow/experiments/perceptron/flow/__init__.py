@@ -133,9 +133,10 @@ def _four_flows(a: Any, b: Any, omega: Any, x0: Any, w: Any, h: float = 1e-5) ->
         def seen(x: Any, model: Any = model) -> tuple[Any, Any]:
             v = af.field(model, 0.0, x, w)
             moved = model.space.retract(jnp.stack([x, x, x]), jnp.array([0.0, h, -h])[:, None, None] * v)
-            energy, ahead, behind = jax.lax.map(lambda y: model.energy(y, w), moved)
-            metric = w * jnp.exp(model.log_metric(x, w, scale="E+U"))
-            rate = model.energy_direction(3) * jnp.sum(metric * jnp.sum(v**2, axis=1))
+            declared = model.energy()
+            energy, ahead, behind = jax.lax.map(lambda y: declared.value(y, w, scale="E+U"), moved)
+            metric = w * jnp.exp(declared.log_metric(x, w, scale="E+U"))
+            rate = declared.direction * jnp.sum(metric * jnp.sum(v**2, axis=1))
             return energy, (ahead - behind) / (2 * h) - rate
 
         energy, error = jax.lax.map(seen, runge_kutta(model, x0, w, step=0.05, between=5, saved=24))

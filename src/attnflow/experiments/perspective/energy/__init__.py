@@ -133,7 +133,9 @@ def _uniform(cell: Cell) -> "xarray.Dataset":
     variables = {"sample": apart.mean(), "stderr": apart.std(ddof=1) / np.sqrt(draws)}
     if d in GRIDS:
         x, w = _grid(d)
-        variables["grid"] = float(attention.energy(jax.numpy.asarray(x), jax.numpy.asarray(w), scale="E"))
+        variables["grid"] = float(
+            attention.energy(af.Sphere()).value(jax.numpy.asarray(x), jax.numpy.asarray(w), scale="E")
+        )
     return xarray.Dataset(variables)
 
 

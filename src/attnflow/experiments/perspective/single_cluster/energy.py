@@ -29,7 +29,7 @@ def extremes(cell: Cell) -> "xarray.Dataset":
     w = rng.exponential(size=(draws, 64)) * (np.arange(64) < rng.integers(2, 65, size=(draws, 1)))
     w /= w.sum(axis=1, keepdims=True)
     attention = af.Softmax(beta=beta)
-    of_all = jax.jit(jax.vmap(lambda x, w: attention.energy(x, w, scale="E")))
+    of_all = jax.jit(jax.vmap(lambda x, w: attention.energy(af.Sphere()).value(x, w, scale="E")))
     return xarray.Dataset({"energy": ("draw", np.asarray(of_all(jnp.asarray(x), jnp.asarray(w))))})
 
 
@@ -50,7 +50,7 @@ def near_extremes(cell: Cell) -> "xarray.Dataset":
     beta = cell["beta"]
     attention = af.Softmax(beta=beta)
 
-    of_cloud = jax.jit(lambda x: attention.energy(x, None, scale="E"))
+    of_cloud = jax.jit(lambda x: attention.energy(af.Sphere()).value(x, None, scale="E"))
 
     def energy(x: Any) -> float:
         return float(of_cloud(jnp.asarray(x)))
