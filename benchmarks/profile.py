@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import attnflow as af
-from attnflow._cores import map_rows, placed_rows, usable_cores
-from attnflow.flows._compiled import compiler_options
+from attnflow._threads import usable_cores
+from attnflow.flows._compiled import timed_rows
 from attnflow.pairsums._library import native
 
 from .ensembles import BETA, STATE, H, N
@@ -26,19 +26,17 @@ REALIZATIONS = {2: 1024, 8: 1024, 32: 512, 128: 256}
 def exponentials() -> float:
     """G pairs per second, all cores working, float32, where a pair is one exponential and little else."""
     n, repeats = 1024, 20
-    x = np.random.default_rng(0).standard_normal((usable_cores(), n, 1)).astype(np.float32)
+    rows = np.random.default_rng(0).standard_normal((usable_cores(), n, 1)).astype(np.float32)
 
-    def one(x: Any, _: Any) -> Any:
+    def one(x: Any) -> Any:
         def again(_: Any, x: Any) -> Any:
             _, log_z = af.pair_sums(af.Inner(1.0), x, x, jnp.zeros((n, 0), x.dtype), kernel="auto")
             return x + 1e-9 * log_z[:, None]
 
         return jax.lax.fori_loop(0, repeats, again, x)
 
-    rows = placed_rows(x)
-    program = jax.jit(lambda rows: map_rows(one, rows)).lower(rows).compile(compiler_options())
-    seconds = race({"exp": lambda: jax.block_until_ready(program(rows))}, rounds=8)["exp"]
-    return len(x) * n * n * repeats / seconds / 1e9
+    seconds = race({"exp": lambda: timed_rows(jax.lax.map, one, rows=rows)}, rounds=8)["exp"]
+    return len(rows) * n * n * repeats / seconds / 1e9
 
 
 def profile(d: int, exponentials: float, multiply_adds: float) -> dict[str, float]:

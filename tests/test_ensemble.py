@@ -102,7 +102,7 @@ def test_memory_does_not_grow_with_realisations(key: jax.Array) -> None:
     def temporary(realizations: int) -> int:
         model = af.SelfAttention(beta=2.0)
         af.ensemble(model, sampler, realizations=realizations, ts=TS, reduce=STATISTIC, key=key, chunk=16)
-        program = next(reversed(_compiled._PROGRAMS.values()))
+        program = next(reversed(_compiled._PROGRAMS.values())).value
         return program.memory_analysis().temp_size_in_bytes
 
     few, many = temporary(64), temporary(6400)

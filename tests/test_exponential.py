@@ -68,7 +68,7 @@ def test_a_step_takes_each_exponential_once(d):
         dtype=jnp.float32,
         engine="innermost" if d <= 8 else "batched",
     )
-    program = next(v for k, v in reversed(_compiled._PROGRAMS.items()) if k[1].__name__ == "_portion")
+    program = next(v.value for k, v in reversed(_compiled._PROGRAMS.items()) if k[1].__name__ == "_portion")
     # In few dimensions the program has two ways to sum, with a bound and with a maximum.
     written_out = re.findall(r" s32\[[\d,]*12,12[\d,]*\]\S* shift-left\(", program.as_text())
     assert len(written_out) == (2 if d <= 8 else 1)

@@ -323,7 +323,7 @@ def program_memory(steps, save, n=64):
         SA, weyl(n, 3), t1=1.0, ts=np.linspace(0, 1, save), solver="euler", dt=1 / steps, max_steps=steps + 1
     )
     assert run.stats["compile_seconds"] > 0 and run.stats["steps"] == steps
-    analysis = next(reversed(_compiled._PROGRAMS.values())).memory_analysis()
+    analysis = next(reversed(_compiled._PROGRAMS.values())).value.memory_analysis()
     return analysis.temp_size_in_bytes, analysis.output_size_in_bytes
 
 

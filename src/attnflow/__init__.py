@@ -12,10 +12,6 @@ Names are imported when they are first used, so that `attnflow --help` does not 
 import importlib
 from typing import Any
 
-from ._cores import claim_cores
-
-claim_cores()
-
 # Public name -> the module that has it; a name equal to its module's last part may be the module itself.
 _HOME = {
     "AbstractAttention": "attention",

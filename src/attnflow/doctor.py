@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ._cores import usable_cores
+from ._threads import usable_cores
 from .files import cache_folder
 
 Status = Literal["ok", "warning", "fails", "info"]

@@ -1,7 +1,7 @@
 """Writing files so that a reader sees the old one or the new one, never half of one."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,12 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False) as f:
-            temporary = f.name
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+        with open(beside, "xb") as f:  # with the permissions of any new file of the user's
+            temporary = beside
             f.write(data)
             f.flush()
             os.fsync(f.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror or error}; nothing was left behind.") from error
@@ -53,9 +53,3 @@ def cache_folder() -> Path:
         return Path(named).expanduser()
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "attnflow"
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -151,17 +151,18 @@ def _typed(name: str, value: Any, kind: type) -> Any:
 
 
 def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """`(model, x0, options)` for `attnflow.simulate`, from complete settings."""
+    """`(model, x0, options)` for `attnflow.simulate`, from complete settings.
+
+    Arrays are made as JAX makes them: whoever has the process to itself calls `precision(settings["dtype"])` before.
+    """
     import jax
 
     from . import spaces
-    from ._precision import precision
     from .models import AbstractRandomModel
 
     s = dict(settings)
     if s["dtype"] not in ("float32", "float64"):
         raise InputError(f"dtype {s['dtype']!r} is unknown; choose float64 or float32.")
-    precision(s["dtype"])
     chosen = {entry.kind: (entry, _own(entry, s)) for entry in _chosen(s)}
     entry, values = chosen["model"]
     parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s), "d": s["d"]}

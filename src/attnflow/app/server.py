@@ -19,7 +19,7 @@ from ..errors import AttnflowError, InputError
 from . import limits
 from .catalogue import catalogue
 from .guard import Guard
-from .lanes import Lanes
+from .lanes import Lanes, in_double
 from .long_time import LongTime
 from .python_code import program
 from .session import Gone, Session, prepared
@@ -30,10 +30,7 @@ STATIC = Path(__file__).parent / "static"
 
 
 def make_app(*, remote: bool = False) -> Any:
-    """The ASGI application. JAX computes in 64 bits from now on."""
-    from .._precision import precision
-
-    precision("float64")
+    """The ASGI application."""
     server = _Server()
     routes = [
         Route("/", server.page),
@@ -51,10 +48,13 @@ def warm_up() -> None:
     """Do once what the first visitor asks for, so that the tokens move as soon as the page is there."""
     from .scenes import scenes
 
-    catalogue()
-    simulation = Simulation(State.of({**scenes()[0].state}))
-    prepared(simulation)
-    simulation.instruments(0, simulation.snapshot())
+    def first() -> None:
+        catalogue()
+        simulation = Simulation(State.of({**scenes()[0].state}))
+        prepared(simulation)
+        simulation.instruments(0, simulation.snapshot())
+
+    in_double(first)
 
 
 class _Server:

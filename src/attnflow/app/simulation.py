@@ -25,7 +25,7 @@ class Simulation:
         s = {**state.settings, "dtype": "float64", "solver": "rk4"}
         self.state = state
         self.model, x0, options = build(s)
-        # In a server JAX stays in 64 bits; a run in 32 begins with rounded tokens.
+        # Lanes compute in 64 bits; a run in 32 begins with rounded tokens.
         x0 = self.model.space.check(x0.astype(state.settings["dtype"]))
         w = options["weights"]
         self.w = None if w is None else w.astype(x0.dtype)

@@ -106,7 +106,7 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
         model, x0, options, settings = _again(source, given)
     else:
         settings = complete({**(read_toml(config) if config else {}), **given})
-        model, x0, options = build(settings)
+        model, x0, options = _built(settings)
     print(f"compiling, then integrating {x0.shape[0]} tokens in dimension {x0.shape[1]}", file=sys.stderr)
     run = simulate(model, x0, **options, progress=sys.stderr.isatty())
     run = run.annotated(settings=settings) if settings else run
@@ -125,7 +125,7 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
     run = load(path)
     if "settings" in run.provenance:
         settings = complete({**_set(run.provenance["settings"]), **given})
-        return *build(settings), settings
+        return *_built(settings), settings
     # Saved by a program: the file has the model and the first tokens, and only how to integrate can be changed.
     if given:
         raise InputError(f"{path} was saved by a program, which chose --{_dashed(min(given))}; change it there.")
@@ -135,6 +135,14 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
     names = ("t0", "t1", "solver", "dt", "rtol", "atol", "max_steps", "key")
     options = _set({k: before.get(k) for k in names})
     return run.model, run.xs[0], {**options, "ts": run.ts, "weights": run.weights}, None
+
+
+def _built(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """`build` in the precision that is asked for; a name that is none is refused there."""
+    from .._precision import precision
+
+    precision("float32" if settings["dtype"] == "float32" else "float64")
+    return build(settings)
 
 
 def _set(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,12 @@ distance apart. Cells are a tenth of $h$ wide; those that remain open are cut in
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from .._cores import AXIS, all_devices
+from ..flows._compiled import timed_rows
 from ._modes_sums import CELLS, TILE, Draws, Scales, examine, sums
 
 STEP = 0.1  # a first cell, in units of h
@@ -150,37 +148,20 @@ def _around_circle(place: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray,
 
 
 def _run(fn, draws: Draws, scales: Scales, which: np.ndarray, start: np.ndarray, step: np.ndarray):
-    """`fn` of every block, shared out between the devices; results as NumPy arrays."""
-    mesh = all_devices()
-    size = -(-BLOCKS // mesh.size) * mesh.size
+    """`fn` of every block, shared between the cores; results as NumPy arrays."""
     # Always so many at once, so that one program serves all; blocks at infinity have no tokens near and cost little.
-    rows = -(-len(which) // size) * size
-    # Dealt like cards, so that every device gets blocks from dense and from sparse places.
-    deal = np.arange(size).reshape(-1, mesh.size).T.reshape(-1)
+    rows = -(-len(which) // BLOCKS) * BLOCKS
     columns = zip((which, start, step), (0, np.inf, 1.0), strict=True)
     padded = [np.concatenate([a, np.full(rows - len(a), filler, a.dtype)]) for a, filler in columns]
-    everywhere = jax.device_put((draws, scales), NamedSharding(mesh, PartitionSpec()))
-    share = NamedSharding(mesh, PartitionSpec(AXIS))
-    back = np.argsort(deal)
     found = []
-    for first in range(0, rows, size):
-        blocks = tuple(jax.device_put(a[first : first + size][deal], share) for a in padded)
-        found.append(_compiled(fn, everywhere, blocks, mesh))
-    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(a)[back] for a in parts])[: len(which)], *found)
+    for first in range(0, rows, BLOCKS):
+        blocks = tuple(a[first : first + BLOCKS] for a in padded)
+        found.append(timed_rows(_every_block, fn, draws, scales, rows=blocks).value)
+    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(a) for a in parts])[: len(which)], *found)
 
 
-@eqx.filter_jit
-def _compiled(fn, shared: tuple[Draws, Scales], blocks: tuple[Array, ...], mesh: jax.sharding.Mesh):
-    draws, scales = shared
-
-    def mine(shared, blocks):
-        return jax.lax.map(lambda block: fn(shared[0], *block, shared[1]), blocks)
-
-    if mesh.size == 1:
-        return mine((draws, scales), blocks)
-    rows = PartitionSpec(AXIS)
-    split = jax.shard_map(mine, mesh=mesh, in_specs=(PartitionSpec(), rows), out_specs=rows, check_vma=False)
-    return split((draws, scales), blocks)
+def _every_block(fn, draws: Draws, scales: Scales, blocks: tuple[Array, ...]):
+    return jax.lax.map(lambda block: fn(draws, *block, scales), blocks)
 
 
 def _newton(draws: Draws, which: Array, t: Array, most: Array, scales: Scales) -> Array:

@@ -13,13 +13,7 @@ def each_draw(fn: Callable[[Any], Any], draws: int) -> Any:
     import jax
     import numpy as np
 
-    from .._cores import all_devices, map_rows, placed_rows
-    from ..flows._compiled import compiler_options
+    from ..flows._compiled import timed_rows
 
-    cores = all_devices().size
-    # Dealt like cards: costs that change slowly with r are shared evenly.
-    deal = np.arange(-(-draws // cores) * cores).reshape(-1, cores).T.ravel()
-    program = jax.jit(lambda rows: map_rows(lambda r, _: fn(r), rows), compiler_options=compiler_options(unroll=False))
-    found = program(placed_rows(deal))
-    back = np.argsort(deal)
-    return jax.tree.map(lambda a: np.asarray(a)[back][:draws], found)
+    found = timed_rows(jax.lax.map, fn, rows=np.arange(draws), unroll=False)
+    return jax.tree.map(np.asarray, found.value)

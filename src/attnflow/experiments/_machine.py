@@ -78,8 +78,6 @@ def heirs() -> Iterator[None]:
     # Equinox has read this if it is imported, as it was then; what is not set means "raise".
     wanted = {name: str(value).lower() for name, value in values.items() if value not in (None, -1)}
     wanted["EQX_ON_ERROR"] = os.environ.get("EQX_ON_ERROR", "raise")
-    if values["JAX_NUM_CPU_DEVICES"] == -1 and "device_count" not in os.environ.get("XLA_FLAGS", ""):
-        wanted["JAX_NUM_CPU_DEVICES"] = "1"
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

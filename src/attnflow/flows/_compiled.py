@@ -1,6 +1,11 @@
-"""Compile once per (program, shapes, structure), and tell compile time from run time."""
+"""Compile once per (program, shapes, structure), and tell compile time from run time.
+
+On one CPU device XLA shares single operations between the cores. Programs of many small operations leave all cores but
+one idle then, unless several threads run them: rows that have nothing to do with each other are shared between them.
+"""
 
 import functools
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -10,14 +15,29 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 
-from .._cores import all_devices
+from .._threads import at_the_same_time, usable_cores
 from ..spaces import is_concrete
 
+
+class _Made:
+    """Something that is made when it is first asked for, by one thread; others wait for it."""
+
+    def __init__(self):
+        self._lock, self._ready, self.value = threading.RLock(), False, None
+
+    def get(self, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if not self._ready:
+                self.value = make()
+                self._ready = True
+            return self.value
+
+
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
-_PROGRAMS: OrderedDict[Hashable, Any] = OrderedDict()
+_PROGRAMS: OrderedDict[Hashable, _Made] = OrderedDict()
 _CAPACITY = 128
+_lock = threading.Lock()  # of the order in which programs were used
 
 
 class Timed(NamedTuple):
@@ -35,6 +55,57 @@ def timed_call(fn: Callable[..., Any], *args: Any, unroll: bool = True) -> Timed
     """
     if not _known(args):
         return Timed(eqx.filter_jit(fn)(*args), float("nan"), float("nan"))
+    run, compile_seconds = _compiled(fn, args, unroll)
+    start = time.perf_counter()
+    return Timed(run(), compile_seconds, time.perf_counter() - start)
+
+
+def timed_rows(
+    fn: Callable[..., Any], *args: Any, rows: Any, threads: int | None = None, axis: int = 0, unroll: bool = True
+) -> Timed:
+    """`fn(*args, rows)` compiled, where no row knows of another: all cores, or all GPUs, compute their share of them.
+
+    `rows` are arrays with the same first axis, which is `axis` of all results; these do not depend on the number of
+    `threads` (by default all that `places` has; one inside another transformation).
+    """
+    if not _known((args, rows)):
+        return timed_call(fn, *args, rows, unroll=unroll)
+    count = len(jax.tree.leaves(rows)[0])
+    used = places()[: min(threads or count, count)]
+    # Dealt like cards: costs that change slowly along the rows are shared evenly.
+    deal = np.arange(-(-count // len(used)) * len(used)) % count
+    hands = [
+        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[deal[k :: len(used)]]), rows) for k in range(len(used))
+    ]
+    programs = [_compiled(fn, _placed((*args, hand), place), unroll) for hand, place in zip(hands, used, strict=True)]
+    start = time.perf_counter()
+    values = at_the_same_time([run for run, _ in programs])
+
+    def gathered(*parts: Any) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        whole = np.stack([np.asarray(a) for a in parts], axis=axis + 1)
+        whole = whole.reshape(*whole.shape[:axis], -1, *whole.shape[axis + 2 :])
+        return jnp.asarray(whole[(slice(None),) * axis + (slice(count),)])
+
+    value = jax.tree.map(gathered, *values)
+    return Timed(value, sum(seconds for _, seconds in programs), time.perf_counter() - start)
+
+
+def places() -> list[Any]:
+    """Where shares of rows are computed at the same time: a thread for every core, or for every GPU of this process."""
+    return [None] * usable_cores() if jax.default_backend() == "cpu" else list(jax.local_devices())
+
+
+def _placed(tree: Any, device: Any) -> Any:
+    if device is None:
+        return tree
+    arrays, rest = eqx.partition(tree, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, device), rest)
+
+
+def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable[[], Any], float]:
+    """What runs `fn(*args)`, and the seconds that it took to compile."""
     arrays, rest = eqx.partition(args, eqx.is_array)
     compile_seconds = 0.0
 
@@ -46,9 +117,7 @@ def timed_call(fn: Callable[..., Any], *args: Any, unroll: bool = True) -> Timed
         return program
 
     program = _once(f"compiled, {unroll=}", fn, args, make)
-    start = time.perf_counter()
-    value = jax.block_until_ready(program(arrays))
-    return Timed(value, compile_seconds, time.perf_counter() - start)
+    return lambda: jax.block_until_ready(program(arrays)), compile_seconds
 
 
 def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
@@ -69,10 +138,11 @@ def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) 
 def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
-    _PROGRAMS[key] = _PROGRAMS.pop(key) if key in _PROGRAMS else make()
-    while len(_PROGRAMS) > _CAPACITY:
-        _PROGRAMS.popitem(last=False)
-    return _PROGRAMS[key]
+    with _lock:
+        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Made()
+        while len(_PROGRAMS) > _CAPACITY:
+            _PROGRAMS.popitem(last=False)
+    return made.get(make)  # not under the lock: others go on while this compiles
 
 
 def _known(args: Any) -> bool:
@@ -80,19 +150,8 @@ def _known(args: Any) -> bool:
     return is_concrete(args) and not any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args))
 
 
-def everywhere(tree: Any) -> Any:
-    """The arrays of a tree on all devices, for a program that runs on all of them."""
-    arrays, rest = eqx.partition(tree, eqx.is_array)
-    return eqx.combine(jax.device_put(arrays, NamedSharding(all_devices(), PartitionSpec())), rest)
-
-
-def on_one_device(tree: Any) -> Any:
-    """What such a program returns as ordinary arrays: to what follows, nothing has happened."""
-    return jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), tree)
-
-
 # Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
-# Python when it is first called, by whichever thread comes first; one device has no such race.
+# Python when it is first called, by whichever thread comes first; one thread has no such race.
 FACTORIZATIONS = frozenset(
     "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
 )
@@ -121,7 +180,7 @@ def compiler_options(unroll: bool = True) -> dict[str, Any]:
     wished = {
         # Sums over pairs gain a third from the widest vectors of a processor that has them.
         "xla_cpu_prefer_vector_width": 512,
-        # Cores wait for each other after minutes of work; by default one that is late for 40 seconds ends the process.
+        # Devices wait for each other after minutes of work; by default one that is 40 seconds late ends the process.
         "xla_cpu_collective_call_terminate_timeout_seconds": 10**6,
     }
     if not unroll:

@@ -57,7 +57,7 @@ def native_steps(
         log_w = log_w - jnp.asarray(total.shift, dtype)
         h = h * jnp.asarray(total.factor, h.dtype)  # a factor is a faster clock, which is a longer step
     beta = attention.score.beta.astype(dtype)
-    flags = (SOLVERS[solver], isinstance(model.space, Sphere), total is None, False)
+    flags = (SOLVERS[solver], isinstance(model.space, Sphere), total is None)
     out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2
     x, y = jax.ffi.ffi_call(TRAJECTORIES, out)(
         *(x, log_w, last, slope),

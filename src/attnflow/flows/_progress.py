@@ -30,8 +30,7 @@ class ProgressBar(diffrax.AbstractProgressMeter):
 
 
 def _advance(fraction: Any) -> None:
-    if _shown:
-        bar, task = _shown[-1]
+    for bar, task in _shown[-1:]:  # none, when another thread has just ended it
         bar.update(task, completed=float(fraction), description="integrating")
 
 

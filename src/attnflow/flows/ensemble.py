@@ -2,9 +2,9 @@
 
 The work of an ensemble is cut into chunks whose pairs fit into a core's cache. Within a chunk the realisations are the
 innermost axis for few dimensions (see `trailing_vmap` and the broadcast engine of the pair sums), and a leading batch
-axis otherwise. Every device (a core is one) computes chunk after chunk of its own, up to a portion of the realisations
-that memory has room for; then their values enter the statistics in order, and the next portion begins. Devices never
-wait for each other inside a program: one that waits keeps a thread that the other may need.
+axis otherwise. A thread on every core (on every GPU) runs the program for chunk after chunk of its own, up to a portion
+of the realisations that memory has room for; then their values enter the statistics in order, and the next portion
+begins.
 """
 
 import warnings
@@ -15,17 +15,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .._cores import AXIS, all_devices
 from .._linear_algebra import finite_array
 from .._numbers import real, whole
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
 from ._asked import at_layers, check_clock
-from ._compiled import FACTORIZATIONS, Timed, everywhere, on_one_device, timed_call, traced
+from ._compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
 from ._fits import fitting
 from ._fused import fused_steps
@@ -50,7 +48,6 @@ class _Plan(NamedTuple):
     engine: str
     solver: str
     kernel: str
-    mesh: jax.sharding.Mesh | None
 
 
 class EnsembleResult(NamedTuple):
@@ -141,10 +138,10 @@ def ensemble(
     check_clock(t0, times, str(x0.dtype))
     known = is_concrete(models, key, x0)
     engine = choose_engine(engine, models[0], x0, w, known)
-    mesh = all_devices() if known and all_devices().size > 1 else None
-    share = realizations if mesh is None else -(-realizations // mesh.size)
+    threads = min(len(places()), realizations) if known else 1
+    share = -(-realizations // threads)
     size = chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
-    plan = _Plan(sampler, min(size, share), engine, solver, kernel_for(engine, n, d), mesh)
+    plan = _Plan(sampler, min(size, share), engine, solver, kernel_for(engine, n, d))
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
     jumps = _jumps(models, t0, times[-1])
     stops = np.union1d(times, jumps)
@@ -168,7 +165,7 @@ def ensemble(
     }
     watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
     with fitting(x0.shape):
-        result, times_taken = _run(plan, realizations, _stack(models), arrays, {**statistics, **watched}, key)
+        result, times_taken = _run(plan, threads, realizations, _stack(models), arrays, {**statistics, **watched}, key)
     finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * (4 if solver == "rk4" else 1)
@@ -187,29 +184,33 @@ def ensemble(
 
 
 def _run(
-    plan: _Plan, realizations: int, models: "_Stacked", arrays: Any, statistics: dict[str, AbstractStatistic], key: Any
+    plan: _Plan,
+    threads: int,
+    realizations: int,
+    models: "_Stacked",
+    arrays: Any,
+    statistics: dict[str, AbstractStatistic],
+    key: Any,
 ) -> tuple[dict[str, Any], list[Timed]]:
     """Portion after portion: observe, then add to the statistics, each a compiled program."""
     count = models.which.size
     inputs = (models, arrays, statistics, key)
     shapes, operations = traced(_one_realization, plan, *inputs)
     if operations & FACTORIZATIONS:
-        plan = plan._replace(mesh=None)
+        threads = 1
     states = {
         name: jax.tree.map(lambda a: jnp.broadcast_to(a, (count, *a.shape)), s.start(shapes[name], realizations))
         for name, s in statistics.items()
     }
     bytes_each = count * sum(a.size * a.dtype.itemsize for a in jax.tree.leaves(shapes))
-    together = plan.chunk * (1 if plan.mesh is None else plan.mesh.size)
+    together = plan.chunk * threads
     rounds = max(1, min(PORTION_BYTES // (bytes_each * together), -(-realizations // together)))
-    placed = inputs if plan.mesh is None else everywhere(inputs)
     times = []
     for first in range(0, realizations, rounds * together):
         rows = jnp.arange(first, first + rounds * together)
-        shared = rows if plan.mesh is None else jax.device_put(rows, NamedSharding(plan.mesh, PartitionSpec(AXIS)))
-        observed = timed_call(_portion, plan, *placed, shared, unroll=plan.engine == "innermost")
-        values = observed.value if plan.mesh is None else on_one_device(observed.value)
-        added = timed_call(_add, statistics, states, rows, values, jnp.asarray(realizations))
+        unroll = plan.engine == "innermost"
+        observed = timed_rows(_portion, plan, *inputs, rows=rows, threads=threads, axis=1, unroll=unroll)
+        added = timed_call(_add, statistics, states, rows, observed.value, jnp.asarray(realizations))
         states, times = added.value, [*times, observed, added]
     done = timed_call(_finish, statistics, states)
     return done.value, [*times, done]
@@ -218,31 +219,19 @@ def _run(
 def _portion(
     plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any, rows: Array
 ) -> dict[str, Any]:
-    """What is observed of these realisations, (models, rows, T, ...); every device has its own rows."""
-    inputs, rest = eqx.partition((models, arrays, statistics, key), eqx.is_array)
+    """What is observed of these realisations, (models, rows, T, ...)."""
 
-    def mine(inputs: Any, rows: Array) -> dict[str, Any]:
-        models, arrays, statistics, key = eqx.combine(inputs, rest)
+    def one_model(item: Any) -> dict[str, Any]:
+        model = eqx.combine(item[1], models.static)
 
-        def one_model(item: Any) -> dict[str, Any]:
-            model = eqx.combine(item[1], models.static)
+        def one_chunk(rows: Array) -> dict[str, Any]:
+            x, keys = jax.vmap(_draw(plan, model, arrays, key))(rows)
+            return _observe(plan, model, x, keys, arrays, statistics)
 
-            def one_chunk(rows: Array) -> dict[str, Any]:
-                x, keys = jax.vmap(_draw(plan, model, arrays, key))(rows)
-                return _observe(plan, model, x, keys, arrays, statistics)
+        observed = jax.lax.map(one_chunk, rows.reshape(-1, plan.chunk))
+        return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), observed)
 
-            observed = jax.lax.map(one_chunk, rows.reshape(-1, plan.chunk))
-            return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), observed)
-
-        return jax.lax.map(one_model, (models.which, models.numbers))
-
-    if plan.mesh is None:
-        return mine(inputs, rows)
-    whole, share = PartitionSpec(), PartitionSpec(AXIS)
-    split = jax.shard_map(
-        mine, mesh=plan.mesh, in_specs=(whole, share), out_specs=PartitionSpec(None, AXIS), check_vma=False
-    )
-    return split(inputs, rows)
+    return jax.lax.map(one_model, (models.which, models.numbers))
 
 
 def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], tuple[Array, Any]]:

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._cores import all_devices
 from .._numbers import whole
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums._dense import is_small
+from ..pairsums._sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._asked import TOLERANCES, at_layers, check_clock, step_options, times
-from ._compiled import FACTORIZATIONS, everywhere, on_one_device, timed_call, traced
+from ._compiled import FACTORIZATIONS, timed_call, traced
 from ._fits import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
 from ._kernels import choose_kernel

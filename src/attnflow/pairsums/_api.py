@@ -86,8 +86,9 @@ def pair_sums(
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`, `Total()` returns `(sum, log Z)`; a pointwise function
       returns `(sum, log of the outside mass)`; `Hardmax(tol)` `(weighted mean of the tied keys, log tied mass)`.
-    - `kernel`: the engine (`dense`, `blocked`, `sharded`, `broadcast`); resolved once by `simulate` and passed down.
-      `native` is a kernel compiled for this processor, on one core (`attnflow doctor` says whether there is one);
+    - `kernel`: the engine (`dense`, `blocked`, `broadcast`); resolved once by `simulate` and passed down. `sharded`
+      gives every device of `jax.local_devices()` a share of the queries.
+      `native` is a kernel compiled for this processor, on all cores (`attnflow doctor` says whether there is one);
       `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
       `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
       proportional to the tokens and with an absolute error, for all pairs and for causal ones

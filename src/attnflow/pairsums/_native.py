@@ -21,9 +21,6 @@ from ._rules import derived_from
 from ._scores import AbstractScore, Projected
 from ._used import note
 
-# One call is one core's work. Wider than this, and from so many pairs on, XLA's products do more with all cores.
-WIDTH, PAIRS = 16, 1 << 16
-
 
 def native_sums(
     score: AbstractScore,
@@ -46,7 +43,7 @@ def native_sums(
     def kernel(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, rows: Any) -> Sums:
         return reduction.finish(*_relative_sums(tile, values, log_w, pairs, rows, of))
 
-    fits = _fits(score, tile, values, pairs, reduction, selection) and (rows is not None or _pays(tile, values))
+    fits = _fits(score, tile, values, pairs, reduction, selection)
     small = rows is None and is_small(len(tile.queries), len(tile.keys))
     note("native" if fits else "dense" if small else "blocked")
     return (derived_from(plain, kernel) if fits else plain)(score, tile, values, log_w, pairs, rows)
@@ -74,11 +71,6 @@ def _fits(
         and tile.keys.dtype == dtype
         and values.dtype == dtype
     )
-
-
-def _pays(tile: Projected, values: Float[Array, "m p"]) -> bool:
-    (n, d), (m, p) = tile.queries.shape, values.shape
-    return max(d, p) <= WIDTH or n * m < PAIRS
 
 
 def _relative_sums(

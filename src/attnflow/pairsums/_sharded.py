@@ -1,15 +1,46 @@
-"""The sharded engine: every device (a core is one) does its share of the queries, by the native engine or blocked."""
+"""The sharded engine: every device does its share of the queries, by the native engine or blocked.
+
+The kernel for this processor needs one device for all cores. Where blocked sums do the work, a user whose JAX has a CPU
+device for every core (`JAX_NUM_CPU_DEVICES`) gains by this engine.
+"""
+
+import functools
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
-from .._cores import AXIS, all_devices
 from ._native import native_sums
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums
 from ._scores import AbstractScore, Projected
+
+AXIS = "devices"
+
+
+def all_devices() -> Mesh:
+    """The devices that the user's JAX has in this process, as a mesh with one axis."""
+    return _mesh(tuple(jax.local_devices()))
+
+
+@functools.cache
+def _mesh(devices: tuple[Any, ...]) -> Mesh:
+    return Mesh(np.array(devices), (AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
+
+
+def everywhere(tree: Any) -> Any:
+    """The arrays of a tree on all devices, for a program that runs on all of them."""
+    arrays, rest = eqx.partition(tree, eqx.is_array)
+    return eqx.combine(jax.device_put(arrays, NamedSharding(all_devices(), PartitionSpec())), rest)
+
+
+def on_one_device(tree: Any) -> Any:
+    """What such a program returns as ordinary arrays: to what follows, nothing has happened."""
+    return jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), tree)
 
 
 def sharded_sums(
@@ -38,7 +69,7 @@ def sharded_sums(
         part = Projected(queries, keys, query_bias, key_bias)
         return native_sums(score, part, values, log_w, pairs, reduction, selection, rows=i, of=n)
 
-    rows, all_of_it = jax.sharding.PartitionSpec(AXIS), jax.sharding.PartitionSpec()
+    rows, all_of_it = PartitionSpec(AXIS), PartitionSpec()
     shared = jax.shard_map(share, mesh=mesh, in_specs=(rows, all_of_it), out_specs=rows, check_vma=False)
     num, log_z = jax.jit(shared)(mine, numbers)  # checkpoints inside are not evaluated step by step
     return num[:n], log_z[:n]

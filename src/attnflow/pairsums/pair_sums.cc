@@ -8,13 +8,20 @@
 // Queries are the lanes of vectors: a tile of them goes along the keys, a tile of keys at a time, and scores, exponentials
 // and sums of a tile stay in the first-level cache. Both products are of one kind, rows of vectors times numbers, and run
 // at the rate of the arithmetic units. Nothing is summed across lanes. Tokens are the last axis of all arrays.
+//
+// Tiles, and realisations of an ensemble, are shared between the threads of XLA's pool. What a tile holds does not depend
+// on the number of threads, and one thread computes all of it: results have the same bits on any number of cores.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <new>
 
 #include "xla/ffi/api/c_api.h"
 
@@ -279,6 +286,12 @@ static XLA_FFI_Error* failure(XLA_FFI_CallFrame* frame, XLA_FFI_Error_Code code,
 static XLA_FFI_Error* no_memory(XLA_FFI_CallFrame* frame) {
   return failure(frame, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED, "no memory for a tile of pairs");
 }
+static bool succeeded(XLA_FFI_CallFrame* frame, XLA_FFI_Error* error) {
+  if (!error) return true;
+  XLA_FFI_Error_Destroy_Args args = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
+  frame->api->XLA_FFI_Error_Destroy(&args);
+  return false;
+}
 static XLA_FFI_Error* no_agreement(XLA_FFI_CallFrame* frame) {
   return failure(frame, XLA_FFI_Error_Code_INVALID_ARGUMENT, "the shapes of the arrays do not agree");
 }
@@ -289,10 +302,100 @@ template <class T> T* new_space(long numbers) {
   return static_cast<T*>(aligned_alloc(kBytes, (numbers * sizeof(T) + kBytes - 1) / kBytes * kBytes));
 }
 
+template <class T> constexpr long kWidth = kAcross * kLanes<T>;  // queries in a tile
+template <class T> long tiles(long n) { return (n + kWidth<T> - 1) / kWidth<T>; }
+
+template <class T> void sum_tile(const Cloud<T>& in, long number) {
+  const long first = number * kWidth<T>;
+  if (in.n - first <= kLanes<T>) tile<T, 1>(in, first);
+  else tile<T, kAcross>(in, first);
+}
+
 template <class T> void sum_pairs(const Cloud<T>& in) {
-  for (long first = 0; first < in.n; first += kAcross * kLanes<T>)
-    if (in.n - first <= kLanes<T>) tile<T, 1>(in, first);
-    else tile<T, kAcross>(in, first);
+  for (long k = 0; k < tiles<T>(in.n); k++) sum_tile<T>(in, k);
+}
+
+// About how long pairs take, in multiply-adds of a vector: an exponential is worth a dozen.
+template <class T> double cost_of(double pairs, long d, long p) { return pairs * (d + p + 12) / kLanes<T>; }
+
+// A thread is woken for this much work (some 20 microseconds) and not for less: waking it takes up to ten.
+constexpr double kWorthwhile = 60000;
+constexpr int kLooks = 20000;  // at a number in the cache, before one sleeps: about as long
+
+// Pieces of work that threads take one after the other. XLA may call the kernel from a thread of its pool while all
+// others are busy, so nobody waits for a thread to come: the caller takes pieces until none is left, and then waits for
+// those that somebody has begun. A thread that comes too late finds no piece and leaves; the last to leave frees this.
+template <class T> struct Shared {
+  void (*const run)(const void* work, long piece, T* space);
+  const void* const work;  // the caller's; nobody looks at it who has no piece
+  const long pieces, numbers;  // numbers: the space that a thread needs
+  std::atomic<long> next{0}, done{0}, present;
+  std::mutex mutex;
+  std::condition_variable finished;
+
+  Shared(void (*run)(const void*, long, T*), const void* work, long pieces, long numbers, long threads)
+      : run(run), work(work), pieces(pieces), numbers(numbers), present(threads) {}
+
+  void take(T* space) {
+    for (long piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
+      run(work, piece, space);
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < pieces) continue;
+      std::lock_guard<std::mutex> lock(mutex);
+      finished.notify_one();
+    }
+  }
+  // The others are nearly ready, as a rule: to sleep and to be woken would take longer.
+  void wait() {
+    for (int look = 0; look < kLooks; look++)
+      if (done.load(std::memory_order_acquire) == pieces) return;
+    std::unique_lock<std::mutex> lock(mutex);
+    finished.wait(lock, [this] { return done.load(std::memory_order_acquire) == pieces; });
+  }
+  void leave(long threads = 1) {
+    if (present.fetch_sub(threads, std::memory_order_acq_rel) == threads) delete this;
+  }
+  static void help(void* data) {
+    auto* shared = static_cast<Shared*>(data);
+    if (shared->next.load(std::memory_order_relaxed) < shared->pieces)
+      if (T* space = new_space<T>(shared->numbers)) {
+        shared->take(space);
+        free(space);
+      }
+    shared->leave();
+  }
+};
+
+// The threads of XLA's pool; none if it has no pool.
+static long pool_size(XLA_FFI_CallFrame* frame) {
+  int64_t threads = 0;
+  XLA_FFI_ThreadPool_NumThreads_Args args = {XLA_FFI_ThreadPool_NumThreads_Args_STRUCT_SIZE, nullptr, frame->ctx, &threads};
+  return succeeded(frame, frame->api->XLA_FFI_ThreadPool_NumThreads(&args)) ? threads : 0;
+}
+
+// work(piece, space) for every piece, of this cost in all; false if there is no memory.
+template <class T, class Work>
+bool share(XLA_FFI_CallFrame* frame, long pieces, double cost, long numbers, const Work& work) {
+  T* space = new_space<T>(numbers);
+  if (!space) return false;
+  long threads = long(std::min(double(pieces), cost / kWorthwhile));
+  if (threads > 1) threads = std::min(threads, pool_size(frame));
+  const auto run = [](const void* work, long piece, T* space) { (*static_cast<const Work*>(work))(piece, space); };
+  auto* shared = threads > 1 ? new (std::nothrow) Shared<T>(run, &work, pieces, numbers, threads) : nullptr;
+  if (!shared) {
+    for (long piece = 0; piece < pieces; piece++) work(piece, space);
+  } else {
+    long others = threads - 1;
+    for (; others > 0; others--) {
+      XLA_FFI_ThreadPool_Schedule_Args args = {XLA_FFI_ThreadPool_Schedule_Args_STRUCT_SIZE, nullptr, frame->ctx,
+                                               Shared<T>::help, shared};
+      if (!succeeded(frame, frame->api->XLA_FFI_ThreadPool_Schedule(&args))) break;
+    }
+    shared->take(space);
+    shared->wait();
+    shared->leave(1 + others);  // those that could not be asked leave with the caller
+  }
+  free(space);
+  return true;
 }
 
 // Arguments: queries, keys, bias, values, last, slope. Results: num, mass, top.
@@ -302,14 +405,16 @@ template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
   const bool agree = call.is(1, d, m) && (call.none(2) || call.is(2, m)) && call.is(3, p, m) &&
                      (call.none(4) || call.is(4, n)) && (call.none(5) || call.is(5, 1));
   if (!agree) return no_agreement(frame);
-  T* space = new_space<T>(tile_space<T>(d, p));
-  if (!space) return no_memory(frame);
-  for (long c = 0; c < call.count(); c++)
-    sum_pairs<T>({n, m, d, p, T(1), call.of(0, 2, c), call.of(1, 2, c), call.of(2, 1, c), call.of(3, 2, c),
-                  call.of(4, 1, c), call.of(5, 1, c), false, call.result(0) + c * p * n, call.result(1) + c * n,
-                  call.result(2) + c * n, space});
-  free(space);
-  return nullptr;
+  const long each = tiles<T>(n), count = call.count() * each;
+  const double cost = cost_of<T>(double(call.count()) * n * m, d, p) * (call.none(4) ? 1 : 0.5);
+  const auto piece = [&](long number, T* space) {
+    const long c = number / each;
+    sum_tile<T>({n, m, d, p, T(1), call.of(0, 2, c), call.of(1, 2, c), call.of(2, 1, c), call.of(3, 2, c),
+                 call.of(4, 1, c), call.of(5, 1, c), false, call.result(0) + c * p * n, call.result(1) + c * n,
+                 call.result(2) + c * n, space},
+                number % each);
+  };
+  return share<T>(frame, count, cost, tile_space<T>(d, p), piece) ? nullptr : no_memory(frame);
 }
 
 // Many steps of one cloud of self-attention,  y' = V sum_j a_ij y_j,  a_ij ~ e^{beta <y_i, B y_j>},  on the sphere or
@@ -321,7 +426,7 @@ template <class T> struct Flow {
   T h, beta;
   long steps;
   Solver solver;
-  bool sphere, normalized, shifted;
+  bool sphere, normalized;
   const T *bias, *last, *slope;
   const T *score, *value;  // B and V, (d, d), or nothing
   T *queries, *values, *num, *mass, *top, *total, *flaw, *space;
@@ -412,7 +517,7 @@ template <class T> struct Flow {
                   space});
     for (long k = 0; flawed && k < d * n; k++) num[k] += flaw[k % n];
     if (normalized) return;
-    for (long i = 0; i < n; i++) mass[i] = std::exp(top[i] - (shifted ? beta : T(0)));
+    for (long i = 0; i < n; i++) mass[i] = std::exp(top[i]);
     for (long c = 0; c < d; c++)
       for (long i = 0; i < n; i++) num[c * n + i] *= mass[i];
   }
@@ -452,33 +557,32 @@ template <class T> struct Flow {
 };
 
 // Arguments: x (clouds, d, n), bias (n), last (n), slope (1), B (d, d), V (d, d), h and beta, and whole numbers: steps,
-// solver, sphere, normalized, shifted. Results: the state, and its nearest point.
+// solver, sphere, normalized. Results: the state, and its nearest point.
 template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
   const Call<T> call = {frame};
   const long d = call.size(0, 2), n = call.size(0, 1), size = d * n;
   const bool agree = (call.none(1) || call.is(1, n)) && (call.none(2) || call.is(2, n)) &&
                      (call.none(3) || call.is(3, 1)) && (call.none(4) || call.is(4, d, d)) &&
-                     (call.none(5) || call.is(5, d, d)) && call.is(6, 2) && call.is(7, 5);
+                     (call.none(5) || call.is(5, d, d)) && call.is(6, 2) && call.is(7, 4);
   if (!agree) return no_agreement(frame);
   const T* numbers = call.of(6, 1, 0);
   const int32_t* kind = static_cast<const int32_t*>(call.argument(7).data);
-  T* space = new_space<T>(4 * size + 3 * n + kLanes<T> + tile_space<T>(d, d));
-  if (!space) return no_memory(frame);
-  T* rest = space + tile_space<T>(d, d);
-  Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], Solver(kind[1]), kind[2] != 0, kind[3] != 0, kind[4] != 0,
-                  call.of(1, 1, 0), call.of(2, 1, 0), call.of(3, 1, 0), call.of(4, 2, 0), call.of(5, 2, 0),
-                  rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size,
-                  rest + 4 * size + 2 * n, space};
-  for (long c = 0; c < call.count(); c++) {
+  const double cost = cost_of<T>(double(call.count()) * n * n, d, d) * kind[0] * (kind[1] == kRk4 ? 4 : 1);
+  const auto cloud = [&](long c, T* space) {
+    T* rest = space + tile_space<T>(d, d);
+    Flow<T> flow = {n, d, numbers[0], numbers[1], kind[0], Solver(kind[1]), kind[2] != 0, kind[3] != 0,
+                    call.of(1, 1, 0), call.of(2, 1, 0), call.of(3, 1, 0), call.of(4, 2, 0), call.of(5, 2, 0),
+                    rest, rest + size, rest + 2 * size, rest + 4 * size, rest + 4 * size + n, rest + 3 * size,
+                    rest + 4 * size + 2 * n, space};
     T *x = call.result(0) + c * size, *y = call.result(1) + c * size;
     memcpy(x, call.of(0, 2, c), sizeof(T) * size);
     memcpy(y, x, sizeof(T) * size);
     flow.nearest(y);
     for (long k = 0; k < flow.steps; k++) flow.step(x, y);
     if (flow.solver == kEulerRetract && flow.steps > 0) memcpy(x, y, sizeof(T) * size);
-  }
-  free(space);
-  return nullptr;
+  };
+  const long space = 4 * size + 3 * n + kLanes<T> + tile_space<T>(d, d);
+  return share<T>(frame, call.count(), cost, space, cloud) ? nullptr : no_memory(frame);
 }
 
 template <class Work32, class Work64> XLA_FFI_Error* answer(XLA_FFI_CallFrame* frame, Work32 in32, Work64 in64) {

@@ -20,18 +20,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import iv
 
-from ..._cores import all_devices, map_rows, placed_rows
 from ..._linear_algebra import finite_array
 from ..._numbers import number, whole
 from ...attention import Softmax, Unnormalized
 from ...errors import InputError, shown
-from ...flows._compiled import everywhere, timed_call
+from ...flows._compiled import timed_rows
 from ...models import SelfAttention
 from ...pairsums import AbstractPairs, Causal, weight_matrix
 from ...spaces import checked_key
@@ -168,28 +166,31 @@ def estimate_correlations(
     # Standard errors come from batches: there should be many of them.
     together = max(1, min(together, replicas // 64))
     many = max(2, -(-replicas // together))
-    cores = all_devices().size
-    rows = placed_rows(np.arange(-(-many // cores) * cores))
-    given = (tokens, jnp.asarray(t, jnp.result_type(float)), key)
-    found = timed_call(
-        _batches, everywhere(given), rows, steps, modes, method, together, equal_time, unroll=False
-    ).value
-    batches = np.asarray(found, float)[:many]
+    given = (tokens, jnp.asarray(t, jnp.result_type(float)), key, steps, modes, method, together, equal_time)
+    batches = np.asarray(timed_rows(_batches, *given, rows=np.arange(many), unroll=False).value, float)
     if not np.isfinite(batches).all():
         raise InputError(f"the flow to t = {t:g} is not finite in {steps} steps; give a smaller dt, t or beta.")
     return Correlations(batches, together, equal_time)
 
 
-def _batches(given: Any, rows: Any, steps: int, modes: int, method: str, together: int, equal_time: bool) -> Any:
+def _batches(
+    tokens: CircleTokens | SphereTokens,
+    t: Any,
+    key: Any,
+    steps: int,
+    modes: int,
+    method: str,
+    together: int,
+    equal_time: bool,
+    rows: Any,
+) -> Any:
     """Means of batches."""
-    arrays, rest = eqx.partition(given, eqx.is_array)
 
-    def one(row: Any, arrays: Any) -> Any:
-        tokens, t, key = eqx.combine(arrays, rest)
+    def one(row: Any) -> Any:
         start = tokens.start(jax.random.fold_in(key, row), together)
         return jnp.stack([jnp.mean(v, axis=1) for v in getattr(tokens, method)(start, t, steps, modes, equal_time)])
 
-    return map_rows(one, rows, arrays)
+    return jax.lax.map(one, rows)
 
 
 def _tokens(
