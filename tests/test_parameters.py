@@ -200,6 +200,15 @@ def test_the_command_sets_parameters(powers, tmp_path, capsys):
         assert code == 2 and out == "" and told in err and len(err.strip().splitlines()) == 1
 
 
+def test_nothing_judged_is_not_all_that_holds(powers, tmp_path, capsys):
+    """Where no claim applies, neither the command nor the report says that all hold."""
+    settings = [part for setting in ("n=5", "x=3", "betas=4", "k=1") for part in ("--set", setting)]
+    code, out, _ = call(capsys, "reproduce", "powers", "--out", tmp_path / "run", *settings)
+    assert code == 0 and ": no claim was judged (" in out
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "No claim was judged." in page and "All claims hold" not in page
+
+
 def test_only_failed_keeps_the_parameters(powers, tmp_path, capsys, monkeypatch):
     run = ("reproduce", "--out", tmp_path / "run")
     monkeypatch.setenv("POWERS_LOG", str(tmp_path / "no" / "folder"))

@@ -166,7 +166,8 @@ def _summary(record: dict[str, Any]) -> str:
     judged = sum(c["status"] != "skipped" for c in claims)
     observed = sum(c["provenance"] == "observation" and c["status"] != "skipped" for c in claims)
     told = f", {count(observed, 'observation')} among them" if observed else ""
-    lines = [f"{record['name']}: {held} of {count(judged, 'claim')} hold{told} ({seconds(record['seconds'])})"]
+    verdict = f"{held} of {count(judged, 'claim')} hold{told}" if judged else "no claim was judged"
+    lines = [f"{record['name']}: {verdict} ({seconds(record['seconds'])})"]
     for c in claims:
         told = " (observation)" if c["provenance"] == "observation" else ""
         line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}{told}"

@@ -77,6 +77,7 @@ def _summary(records: list[dict[str, Any]]) -> str:
     statuses = Counter(claim["status"] for record in records for claim in record["claims"])
     judged = sum(statuses.values()) - statuses["skipped"]
     verdict = "All claims hold" if statuses["holds"] == judged else f"{statuses['holds']} of {judged} claims hold"
+    verdict = verdict if judged else "No claim was judged"
     tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
     observed = sum(is_observation(claim) for record in records for claim in record["claims"])
     told = f" · {count(observed, 'observation')} among them" if observed else ""
