@@ -1,10 +1,14 @@
 """Experiments inside a test: some cells computed, some claims judged, and data spoilt to see that claims fail."""
 
+import dataclasses
 import itertools
 
+import jax.numpy as jnp
 import numpy as np
+import xarray
 
 from attnflow.experiments import Results, judge
+from attnflow.flows import Info
 
 
 def computed(module, cells=None):
@@ -30,10 +34,10 @@ def holds(module, results, *ids):
 
 def survivors(claims, results):
     """The ids of claims that hold of the results and of everything they are spoilt to: such a claim cannot fail."""
-    loaded = [data for _, data in results]
+    loaded = [results._load(cell) for cell in results.cells]
 
     def spoilt(spoil):
-        found = [spoil(data) for data in loaded]
+        found = [(spoil(data), None if run is None else _spoilt_run(run, spoil)) for data, run in loaded]
         return Results(results.cells, lambda cell: found[results.cells.index(cell)], scale=results.scale)
 
     left = list(claims)
@@ -42,6 +46,17 @@ def survivors(claims, results):
         with np.errstate(all="ignore"):  # logarithms of what is negative now
             left = [claim for claim in left if judge(claim, bad, results.scale)["status"] == "holds"]
     return [claim.id for claim in left]
+
+
+def _spoilt_run(run, spoil):
+    """A run whose tokens, merges and named arrays are spoilt like any other numbers."""
+    dims = {"x": ("time", "token", "coordinate"), **run.info_dims}
+    bad = spoil(xarray.Dataset({k: (dims[k], np.asarray(v)) for k, v in {"x": run.xs, **run.info}.items()}))
+    info = {name: (dims[name], jnp.asarray(bad[name].values)) for name in run.info}
+    names = [k for k, v in run.events[0].items() if isinstance(v, float)] if run.events else []
+    merges = spoil(xarray.Dataset({k: ("merge", [e[k] for e in run.events]) for k in names}))
+    events = tuple({**e, **{k: float(merges[k][i]) for k in names}} for i, e in enumerate(run.events))
+    return dataclasses.replace(run, xs=jnp.asarray(bad["x"].values), events=events, info=Info(info))
 
 
 def _spoilers():

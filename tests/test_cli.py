@@ -82,7 +82,7 @@ def test_reproduce_prints_pure_json(call, site, tmp_path):
     printed = json.loads(out)
     assert code == 0 and list(printed) == ["experiments"]
     (experiment,) = printed["experiments"]
-    assert list(experiment) == ["id", "paper", "seconds", "claims"] and experiment["id"] == "toy-squares"
+    assert list(experiment) == ["id", "paper", "parameters", "seconds", "claims"] and experiment["id"] == "toy-squares"
     assert [c["status"] for c in experiment["claims"]] == ["holds", "holds", "skipped"]
     assert "compiling" in err and (tmp_path / "run" / "report.html").is_file()
 

@@ -65,7 +65,7 @@ def test_every_row_of_the_table_has_a_claim():
 
 
 def test_matrices_of_the_figures_have_the_eigenvalues_of_the_paper():
-    from attnflow.experiments.clusters._tokens import MATRICES
+    from attnflow.experiments.clusters.tokens import MATRICES
 
     expected = {
         "plane": [1.34799, -0.06826],

@@ -153,12 +153,7 @@ def perspective(tmp_path_factory):
     folder = RunFolder(tmp_path_factory.mktemp("perspective"))
     jobs = [Job(OWN[name]) for name in COMPUTED]
     records = reproduce(jobs, folder)
-    read = {
-        job.experiment.id: folder.results(
-            job.experiment, job.experiment.seeded_cells("quick", 0), scale="quick", dtype="float64"
-        )
-        for job in jobs
-    }
+    read = {job.experiment.id: job.experiment.results(folder.root) for job in jobs}
     return {record["id"]: record for record in records}, read, folder.root
 
 
@@ -227,9 +222,9 @@ def test_claims_are_judged_again_without_computing(perspective, name, monkeypatc
 def test_another_process_judges_alike(perspective):
     """The command begins in float32, finds a cell missing, and reaches the same verdicts bit by bit."""
     records, read, root = perspective
-    first = read["perspective-trajectories"].cells[0]
-    before = read["perspective-trajectories"].select(**first)
     experiment = OWN["perspective-trajectories"]
+    first = read["perspective-trajectories"].cells[0]
+    before = read["perspective-trajectories"].select(**first), read["perspective-trajectories"].run(**first)
     RunFolder(root).cell_path(experiment, first, scale="quick", dtype="float64").unlink()
     command = [sys.executable, "-m", "attnflow", "reproduce", *COMPUTED, "--out", str(root), "--json"]
     env = {**os.environ, "PYTHONPATH": toy.search_path(root)}
@@ -237,4 +232,6 @@ def test_another_process_judges_alike(perspective):
     assert done.returncode == 0, done.stderr
     found = {record["id"]: record["claims"] for record in json.loads(done.stdout)["experiments"]}
     assert found == {name: records[name]["claims"] for name in COMPUTED}
-    assert read["perspective-trajectories"].select(**first).identical(before)  # to the last bit
+    again = experiment.results(root)
+    assert again.select(**first).identical(before[0])  # to the last bit
+    np.testing.assert_array_equal(again.run(**first).xs, before[1].xs)

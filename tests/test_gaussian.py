@@ -17,7 +17,7 @@ import attnflow as af
 from attnflow.attention._gaussian import transport_coupling
 from attnflow.attention._sigmoid_projection import sigmoid_moments
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.experiments.unified._base_case import (
+from attnflow.experiments.unified.base_case import (
     A2,
     ALPHA,
     AT_ONE,
@@ -30,7 +30,7 @@ from attnflow.experiments.unified._base_case import (
     V,
     base_map,
 )
-from attnflow.experiments.unified._behaviours_draws import case, rank_draws
+from attnflow.experiments.unified.behaviours.draws import case, rank_draws
 from attnflow.models import GaussianModel
 from attnflow.reductions.gaussian import closed_form
 from attnflow.reductions.gaussian._ending import ending

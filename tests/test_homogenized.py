@@ -13,7 +13,7 @@ import attnflow as af
 from attnflow import homogenized as hm
 from attnflow.errors import InputError
 from attnflow.experiments.homogenized import coefficients, collapse
-from attnflow.experiments.homogenized._coefficients_witness import spectral_moments
+from attnflow.experiments.homogenized.coefficients.witness import spectral_moments
 from judging import computed, holds, verdicts
 
 

@@ -17,8 +17,8 @@ from attnflow.constructions.interpolation._report import largest_distance
 from attnflow.constructions.interpolation._strip import Unseparated, strip
 from attnflow.errors import FileError, InputError
 from attnflow.experiments.interpolation import exact, tikhonov
-from attnflow.experiments.interpolation._data_sets import gaussian, subsets
-from attnflow.experiments.interpolation._training import loss, task
+from attnflow.experiments.interpolation.exact.data_sets import gaussian, subsets
+from attnflow.experiments.interpolation.tikhonov.training import loss, task
 from judging import computed, holds
 
 MODES = ("code", "rounds")

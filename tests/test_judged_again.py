@@ -99,8 +99,10 @@ def numbers(root, name):
     """All data of an experiment in a folder, bit by bit; a time that a cell keeps of itself is not among them."""
     folder, found = RunFolder(root), {}
     for path in sorted(Path(root).glob(f"{name}/*.nc")):
-        data, _ = folder.read_cell(path)
+        data, _, run = folder.read_cell(path)
         found[path.name] = {key: values.values.tobytes() for key, values in data.variables.items() if key != "seconds"}
+        if run is not None:
+            found[path.name] |= {"run": (np.asarray(run.ts).tobytes(), np.asarray(run.xs).tobytes())}
     return found
 
 
@@ -238,7 +240,8 @@ def test_an_edit_of_the_library_is_another_cell(library):
     """Whatever a computation may reach: a map, a kernel, a helper beside the experiment, a new file."""
     (root, key), one = library, OWN["perspective-trajectories"]
     keys = {key(one)}
-    edits = ["attention/softmax.py", "pairsums/pair_sums.cc", "experiments/perspective/_hemisphere.py", "_numbers.py"]
+    beside = "experiments/perspective/closed_forms/hemisphere.py"
+    edits = ["attention/softmax.py", "pairsums/pair_sums.cc", beside, "_numbers.py"]
     for changed, path in enumerate(edits, 1):
         edit(root / path)
         keys.add(key(one))
@@ -314,7 +317,7 @@ def rewritten(root, name, **versions):
     from attnflow.experiments._folder import encoded
 
     path = min((root / name).glob("*.nc"))
-    data, provenance = RunFolder(root).read_cell(path)
+    data, provenance, _ = RunFolder(root).read_cell(path)
     provenance["versions"] = {**provenance["versions"], **versions}
     path.write_bytes(encoded(data, provenance))
 
@@ -401,7 +404,7 @@ def test_a_cell_without_provenance_is_computed_again(tmp_path):
     folder = RunFolder(tmp_path, tell=told.append)
     reproduce([Job(small(claims=[holds()]))], folder)
     path = min(tmp_path.glob("small/*.nc"))
-    data, _ = folder.read_cell(path)
+    data, *_ = folder.read_cell(path)
     path.write_bytes(encoded(data, {}))
     (record,) = reproduce([Job(small(claims=[holds()]))], folder)
     assert exit_code([record]) == 0 and len(told) == 1 and "computed again" in told[0]

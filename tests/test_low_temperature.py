@@ -11,7 +11,7 @@ from scipy.special import ive
 import attnflow as af
 from attnflow.errors import AttnflowWarning, InputError
 from attnflow.experiments.low_temperature import field, limit, phases
-from attnflow.experiments.low_temperature._nodes import asymmetric, refined_nodes, uniform
+from attnflow.experiments.low_temperature.nodes import asymmetric, refined_nodes, uniform
 from attnflow.reductions import limit_space
 from judging import computed, holds
 from witness import velocity

@@ -12,10 +12,8 @@ from scipy.special import ive
 
 import attnflow as af
 from attnflow.errors import AttnflowWarning, InputError, SolveError
-from attnflow.experiments.unified import _mean_field_circle as circle
-from attnflow.experiments.unified import _mean_field_claims as claims
-from attnflow.experiments.unified import _mean_field_witness as witness
 from attnflow.experiments.unified import mean_field as experiment
+from attnflow.experiments.unified.mean_field import circle, claims, witness
 from attnflow.flows import Outcome
 from attnflow.reductions.mean_field import _scheme
 from attnflow.reductions.mean_field._chart import Circle, Line

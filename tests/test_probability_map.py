@@ -8,10 +8,10 @@ import xarray
 
 import attnflow as af
 from attnflow.experiments import Results
-from attnflow.experiments.perspective import _circle_claims as circle_claims
-from attnflow.experiments.perspective import _probability_map_claims as map_claims
 from attnflow.experiments.perspective import circle
 from attnflow.experiments.perspective import probability_map as pm
+from attnflow.experiments.perspective.circle import claims as circle_claims
+from attnflow.experiments.perspective.probability_map import claims as map_claims
 
 N, DELTA = map_claims.N, map_claims.DELTA
 RNG = np.random.default_rng(0)

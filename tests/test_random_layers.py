@@ -9,8 +9,8 @@ import attnflow as af
 from attnflow.app.state import State
 from attnflow.errors import InputError
 from attnflow.experiments.homogenized import scalings, two_tokens
-from attnflow.experiments.homogenized._scalings_witness import backward, coefficients
-from attnflow.experiments.homogenized._starts import last_states, nearly
+from attnflow.experiments.homogenized.scalings.witness import backward, coefficients
+from attnflow.experiments.homogenized.two_tokens.starts import last_states, nearly
 from attnflow.flows._random import typed
 from attnflow.flows._trailing import trailing_vmap
 from attnflow.models import AveragedAttention

@@ -69,7 +69,7 @@ def test_a_cell_reads_back_as_it_was_written(experiment, tmp_path):
     written = experiment.compute(cell)
     provenance = {"cell": cell, "seconds": 1.0, "versions": {"jax": "0.1"}}
     write_atomically(path, encoded(written, provenance))
-    read, kept = folder.read_cell(path)
+    read, kept, _ = folder.read_cell(path)
     assert read.identical(written)  # the values True and None of its attributes too
     assert kept == provenance
 
@@ -300,3 +300,88 @@ def test_a_damaged_record_counts_as_not_run(experiment, tmp_path):
     assert json.loads(path.read_text())["scale"] == "quick"
     path.write_text("{")
     assert folder.records() == {} and len(told) == 1
+
+
+# Cells that keep their run.
+
+
+def a_run(cell):
+    import attnflow as af
+
+    x0 = af.sphere.weyl(n=cell["n"], d=3)
+    return af.simulate(af.SelfAttention(beta=2.0), x0, ts=np.linspace(0.0, 1.0, 3))
+
+
+def both(cell):
+    import xarray
+
+    run = a_run(cell)
+    return xarray.Dataset({"last": ("coordinate", np.asarray(run.xs[-1, 0]))}), run
+
+
+def keeping(compute, **more):
+    from attnflow.experiments import Experiment
+
+    settings = {"id": "kept", "paper": "perspective", "title": "Kept"}
+    return Experiment(**settings, cells=lambda scale: [{"n": 4}, {"n": 6}], compute=compute, **more)
+
+
+@pytest.mark.parametrize("compute", [a_run, both])
+def test_a_cell_keeps_its_run(tmp_path, compute):
+    """The very run, as `load` gives it, from a file that `load` reads."""
+    import attnflow as af
+
+    one = keeping(compute)
+    assert one.reproduce(tmp_path)["crash"] is None
+    results, made = one.results(tmp_path), compute({"n": 6})
+    made = made[1] if isinstance(made, tuple) else made
+    run = results.run(n=6)
+    assert type(run) is af.Run and run.model.clock == "SA" and float(run.model.attention.beta) == 2.0
+    np.testing.assert_array_equal(run.xs, made.xs)
+    assert list(results.select(n=6).data_vars) == (["last"] if compute is both else [])
+    (file,) = [p for p in (tmp_path / "kept" / "runs").glob("*.nc") if af.load(p).xs.shape[1] == 6]
+    np.testing.assert_array_equal(af.load(file).xs, made.xs)
+
+
+def test_a_cell_without_a_run_says_so(experiment, tmp_path):
+    experiment.reproduce(tmp_path)
+    with pytest.raises(InputError, match="keeps no run"):
+        experiment.results(tmp_path).run(n=3)
+
+
+@pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes()[:2000])])
+def test_a_damaged_run_is_told_and_computed_again(tmp_path, damage):
+    told, one = [], keeping(both)
+    folder = RunFolder(tmp_path, tell=told.append)
+    reproduce([Job(one)], folder)
+    first = one.results(tmp_path).run(n=4)
+    path = folder.cell_path(one, {"n": 4, "seed": 0}, scale="quick", dtype=DTYPE)
+    damage(path.parent / "runs" / path.name)
+    reproduce([Job(one)], folder)
+    assert len(told) == 1 and path.name in told[0]
+    np.testing.assert_array_equal(one.results(tmp_path).run(n=4).xs, first.xs)
+
+
+def test_cells_are_read_once(tmp_path, monkeypatch):
+    """However many claims and figures read them, and where they were found as well."""
+    from matplotlib.figure import Figure
+
+    from attnflow.experiments import Claim
+
+    def measure(results):
+        return all(len(data) == 1 for _, data in results) and results.run(n=4).xs.shape[1] == 4
+
+    def drawn(results):
+        """Both."""
+        assert results.where(n=4).select()["last"].size == 3
+        return Figure(figsize=(0.1, 0.1))
+
+    common = {"statement": "", "kind": "property", "measure": measure, "source": "", "provenance": "theorem"}
+    one = keeping(both, claims=[Claim(id=name, **common) for name in "ab"], figures=[drawn])
+    read, usual = [], RunFolder.read_cell
+    monkeypatch.setattr(RunFolder, "read_cell", lambda folder, path: read.append(path.name) or usual(folder, path))
+    assert exit_code([one.reproduce(tmp_path)]) == 0
+    assert len(read) == 4 and len(set(read)) == 2  # looked for, and read when they were there
+    read.clear()
+    assert exit_code([one.reproduce(tmp_path)]) == 0
+    assert len(read) == len(set(read)) == 2

@@ -12,7 +12,7 @@ import attnflow as af
 from attnflow.errors import InputError
 from attnflow.experiments import Results
 from attnflow.experiments.hardmax import sentiment as experiment
-from attnflow.experiments.hardmax._planted_reviews import BLAME, PRAISE, planted_reviews
+from attnflow.experiments.hardmax.sentiment.planted_reviews import BLAME, PRAISE, planted_reviews
 from attnflow.language import Reviews
 from attnflow.language.sentiment import STOP, Vocabulary, train, train_ids, vocabulary, words
 from attnflow.language.sentiment._teller import Teller
@@ -334,7 +334,7 @@ def test_the_short_run(monkeypatch):
 
 
 def test_a_claim_about_unknown_data_is_an_error_and_not_a_skip():
-    from attnflow.experiments.hardmax._sentiment_claims import data
+    from attnflow.experiments.hardmax.sentiment.claims import data
 
     with pytest.raises(KeyError):
         data(Results([], lambda cell: None, scale="quick"), "imbd", 2)

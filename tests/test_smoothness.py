@@ -11,8 +11,8 @@ from scipy.special import expi, shichi
 import attnflow as af
 from attnflow import smoothness
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.experiments.unified import _smoothness_witness as witness
 from attnflow.experiments.unified import smoothness as experiment
+from attnflow.experiments.unified.smoothness import witness
 from attnflow.measures import conditional_wasserstein, synchronous, wasserstein
 from judging import computed, holds
 

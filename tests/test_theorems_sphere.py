@@ -13,10 +13,9 @@ from scipy.optimize import linprog
 from scipy.special import iv
 
 import attnflow as af
-from attnflow.experiments.perspective import _random_matrices_ensembles as ensembles
-from attnflow.experiments.perspective import _single_cluster_runs as runs
-from attnflow.experiments.perspective._hemisphere import in_a_hemisphere
-from attnflow.experiments.perspective.single_cluster import leaving_rate
+from attnflow.experiments.perspective.closed_forms.hemisphere import in_a_hemisphere
+from attnflow.experiments.perspective.random_matrices import ensembles
+from attnflow.experiments.perspective.single_cluster import leaving_rate, runs
 from witness import energy, flow, rotation, velocity, weyl
 
 

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 
 import attnflow as af
 from attnflow.experiments.unified import behaviours, closures
-from attnflow.experiments.unified._base_case import ALPHA, AT_ONE, SIGMA, K, Q, V, base_map
-from attnflow.experiments.unified._closures_claims import SIGMOID_ROWS
+from attnflow.experiments.unified.base_case import ALPHA, AT_ONE, SIGMA, K, Q, V, base_map
+from attnflow.experiments.unified.closures.claims import SIGMOID_ROWS
 
 L = np.linalg.cholesky(np.array(SIGMA))
 velocity = eqx.filter_jit(lambda attention, x: attention(x, x))

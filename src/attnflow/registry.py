@@ -127,7 +127,7 @@ def entries(kind: Any) -> dict[str, Any]:
         raise InputError(f"kind {kind!r} is unknown; there are: {', '.join(ROOMS)}.")
     room = ROOMS[kind]
     found: dict[str, Any] = {}
-    for module in _walk(room):
+    for module in _walk(room, kind):
         found.update(_named(vars(module).values(), kind))
     for point in _plugins(room, _installed()):
         try:
@@ -158,12 +158,17 @@ def _installed() -> tuple[tuple[str, int], ...]:
     return tuple((str(p), os.stat(p).st_mtime_ns if os.path.isdir(p) else 0) for p in sys.path)
 
 
-def _walk(package: str):
+def _walk(package: str, kind: Kind):
     root = importlib.import_module(package)
     yield root
-    for info in pkgutil.walk_packages(root.__path__, f"{package}."):
-        if not info.name.rpartition(".")[2].startswith("_"):  # helpers, which have no entries
-            yield importlib.import_module(info.name)
+    for info in pkgutil.iter_modules(root.__path__, f"{package}."):
+        if info.name.rpartition(".")[2].startswith("_"):  # helpers, which have no entries
+            continue
+        module = importlib.import_module(info.name)
+        if info.ispkg and not _named(vars(module).values(), kind):  # the folder of an experiment holds its parts
+            yield from _walk(info.name, kind)
+        else:
+            yield module
 
 
 def _named(objects, kind: Kind) -> dict[str, Any]:

@@ -34,7 +34,23 @@ def _experiment(experiment: Any) -> dict[str, Any]:
 
     claims = [{f.name: plain(getattr(c, f.name)) for f in fields(c) if f.name != "measure"} for c in experiment.claims]
     about = {k: getattr(experiment, k) for k in ("id", "paper", "title", "summary")}
-    return {**about, "figures": [f.__name__ for f in experiment.figures], "claims": claims}
+    parameters = {name: _parameter(experiment, name) for name in experiment.parameters}
+    figures = [f.__name__ for f in experiment.figures]
+    return {**about, "parameters": parameters, "figures": figures, "claims": claims}
+
+
+def _parameter(experiment: Any, name: str) -> dict[str, Any]:
+    from ..experiments._parameters import values_in
+
+    parameter = experiment.parameters[name]
+    default = values_in(experiment.cells("quick"), name, parameter)
+    kind = "whole number" if all(isinstance(v, int) for v in default) else "number"
+    return {
+        "default": default,
+        "type": kind,
+        "bounds": parameter.bounds and list(parameter.bounds),
+        "help": parameter.help,
+    }
 
 
 def _entry(entry: Any) -> dict[str, Any]:
@@ -54,6 +70,7 @@ def _text(listing: dict[str, Any]) -> str:
         for experiment in listing["experiments"]:
             if experiment["paper"] == paper:
                 lines.append(f"  {experiment['id']}: {experiment['title']}")
+                lines += [f"    --set {k}=… ({_default(v)}) {v['help']}" for k, v in experiment["parameters"].items()]
                 lines += [f"    · {claim['statement']}{_observed(claim)}" for claim in experiment["claims"]]
         lines.append("")
     for kind, title in (("attention", "attention maps"), ("model", "models"), ("law", "initial laws")):
@@ -63,6 +80,12 @@ def _text(listing: dict[str, Any]) -> str:
             lines.append(f"  {entry['name']:<14} {entry['summary']}{f'  ({flags})' if flags else ''}")
         lines.append("")
     return "\n".join(lines).rstrip()
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    from ..experiments._parameters import described
+
+    return described(parameter["default"])
 
 
 def _observed(claim: dict[str, Any]) -> str:

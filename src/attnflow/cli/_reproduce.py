@@ -31,23 +31,35 @@ def reproduce(
         "attnflow-results"
     ),
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws (default 0).")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Change a parameter that `list` shows; may be given again, VALUE as 4,20.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON on standard output.")] = False,
 ) -> None:
     """Run experiments, check every claim with a number, draw the figures and write one report.
 
     Finished computations in the folder are used again: a run that was stopped goes on where it was. Several processes
-    may share a folder. Exit code 0: all claims hold; 1: a claim fails; 2: bad input; 3: something crashed.
+    may share a folder. With other parameters (--set) claims that do not apply are skipped. Exit code 0: all claims
+    hold; 1: a claim fails; 2: bad input; 3: something crashed.
 
     Examples:
 
     [bold]attnflow reproduce perspective-equiangular[/bold]
+
+    [bold]attnflow reproduce perspective-trajectories --set n=128 --set beta=4,20[/bold]
 
     [bold]attnflow reproduce --paper perspective --scale full --workers 4 --out results[/bold]
 
     [bold]attnflow reproduce --only-failed --out results[/bold]
     """
     from ..experiments._folder import RunFolder
+    from ..experiments._parameters import parsed
     from ..experiments._progress import Bar
     from ..experiments._runner import exit_code
     from ..experiments._runner import reproduce as run
@@ -55,24 +67,40 @@ def reproduce(
     chosen = _choose(ids or [], paper or [], everything)
     if not chosen and not only_failed:
         raise InputError("say what to reproduce: experiment ids, --paper KEY or --all (attnflow list shows them).")
+    if settings and only_failed:
+        raise InputError("--only-failed keeps the parameters of each experiment; leave out --set.")
+    changed = parsed(settings or [])
+    chosen = {name: e.with_parameters(changed) for name, e in chosen.items()}
     progress = Bar()
     folder = RunFolder(out, tell=progress.say)
     jobs = _failed_jobs(folder, chosen, scale, seed) if only_failed else _jobs(chosen, scale, seed)
+    unfinished = [job.experiment.name for job in jobs]
+
+    def concluded(record: dict[str, Any], left: list[str]) -> None:
+        unfinished[:] = left
+        _report(folder, left)
+        if not as_json:
+            print(_summary(record), flush=True)
+
     try:
-        records = run(jobs, folder, workers=workers, fresh=only_failed, progress=progress)
+        records = run(jobs, folder, workers=workers, fresh=only_failed, progress=progress, concluded=concluded)
     except KeyboardInterrupt:
-        print("attnflow: interrupted; the same command goes on where it stopped.", file=sys.stderr)
+        print(_interrupted(unfinished, _report(folder, unfinished)), file=sys.stderr)
         raise typer.Exit(130) from None
-    report = _report(folder)
+    report = folder.root / "report.html" if jobs else _report(folder, [])
     if as_json:
-        keys = ("id", "paper", "seconds", "claims")
+        keys = ("id", "paper", "parameters", "seconds", "claims")
         print(json.dumps({"experiments": [{k: r[k] for k in keys} for r in records]}, indent=1, ensure_ascii=False))
         print(f"report: {report}", file=sys.stderr)
     else:
-        for record in records:
-            print(_summary(record))
-        print(f"report: {report}" if report else f"nothing failed in {out}")
+        print(f"report: {report}" if records else f"nothing failed in {out}")
     raise typer.Exit(exit_code(records))
+
+
+def _interrupted(unfinished: list[str], report: Path | None) -> str:
+    names = ", ".join(unfinished[:6]) + (f" and {len(unfinished) - 6} more" if len(unfinished) > 6 else "")
+    where = f" (report on those that are: {report})" if report else ""
+    return f"attnflow: interrupted; not finished: {names}{where}; the same command goes on where it stopped."
 
 
 def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, Any]:
@@ -101,7 +129,7 @@ def _jobs(chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: 
 def _failed_jobs(
     folder: Any, chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None
 ) -> list[Any]:
-    """What failed or crashed in the folder, at the scale and with the seed of that time unless given now."""
+    """What failed or crashed in the folder, with the parameters of that time; so are scale and seed, unless given."""
     from .. import registry
     from ..experiments._runner import Job
 
@@ -110,21 +138,23 @@ def _failed_jobs(
         raise InputError(f"{folder.root} holds no results yet; run attnflow reproduce without --only-failed first.")
     known = chosen or registry.entries("experiment")
     jobs = []
-    for name, record in records.items():
+    for record in records.values():
         bad = record["crash"] or any(c["status"] in ("fails", "error") for c in record["claims"])
-        if bad and name in known:
-            jobs.append(Job(known[name], scale or record["scale"], record["seed"] if seed is None else seed))
+        if bad and record["id"] in known:
+            experiment = known[record["id"]].with_parameters(record["parameters"])
+            jobs.append(Job(experiment, scale or record["scale"], record["seed"] if seed is None else seed))
     return jobs
 
 
-def _report(folder: Any) -> Path | None:
+def _report(folder: Any, left: list[str]) -> Path | None:
+    """The report on all that is in the folder, but for experiments that are `left` to do."""
     from .. import registry
     from ..experiments._machine import versions
     from ..report import write_report
 
     records, known = folder.records(), registry.entries("experiment")
-    present = {name: versions(known[name].compute) for name in records if name in known}
-    return write_report(folder.root, list(records.values()), present) if records else None
+    present = {r["id"]: versions(known[r["id"]].compute) for r in records.values() if r["id"] in known}
+    return write_report(folder.root, list(records.values()), present, left) if records else None
 
 
 def _summary(record: dict[str, Any]) -> str:
@@ -136,7 +166,8 @@ def _summary(record: dict[str, Any]) -> str:
     judged = sum(c["status"] != "skipped" for c in claims)
     observed = sum(c["provenance"] == "observation" and c["status"] != "skipped" for c in claims)
     told = f", {count(observed, 'observation')} among them" if observed else ""
-    lines = [f"{record['id']}: {held} of {count(judged, 'claim')} hold{told} ({seconds(record['seconds'])})"]
+    verdict = f"{held} of {count(judged, 'claim')} hold{told}" if judged else "no claim was judged"
+    lines = [f"{record['name']}: {verdict} ({seconds(record['seconds'])})"]
     for c in claims:
         told = " (observation)" if c["provenance"] == "observation" else ""
         line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}{told}"

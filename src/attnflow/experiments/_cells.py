@@ -5,7 +5,6 @@ import contextlib
 import functools
 import multiprocessing
 import os
-import random
 import signal
 import threading
 import time
@@ -18,10 +17,10 @@ from ..errors import FileError
 from ..files import write_atomically
 from ._claim import sentence
 from ._experiment import Experiment, Scale
-from ._folder import RunFolder, encoded
+from ._folder import RunFolder, StoredCell, encoded, run_path
 from ._machine import computing, heirs, in_precision, versions
 from ._progress import Progress
-from ._results import Cell
+from ._results import Cell, parts
 from ._sources import sources_changed
 
 DTYPE = "float64"
@@ -39,7 +38,8 @@ class Task(NamedTuple):
 class Outcome(NamedTuple):
     """How a cell ended: `computed` now, `reused` from its file, or `crashed` with a sentence and a traceback.
 
-    `seconds` and `versions` are those of the computation, whenever it was.
+    `seconds` and `versions` are those of the computation, whenever it was. A cell that this process found is `stored`,
+    so that it is read once.
     """
 
     status: Literal["computed", "reused", "crashed"]
@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
     sentence: str = ""
     traceback: str = ""
     told: tuple[str, ...] = ()
+    stored: StoredCell | None = None
 
 
 def compute_cell(task: Task, folder: RunFolder) -> Outcome:
@@ -56,53 +57,55 @@ def compute_cell(task: Task, folder: RunFolder) -> Outcome:
     path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
     found = folder.read_cell(path)
     if found is not None:
-        return Outcome("reused", found[1]["seconds"], found[1]["versions"])
+        return Outcome("reused", found.provenance["seconds"], found.provenance["versions"], stored=found)
     start = time.perf_counter()
     try:
         with in_precision(DTYPE):  # whatever another cell left behind: they are taken in any order
-            data = experiment.compute(dict(cell))
+            data, run = parts(experiment.compute(dict(cell)))
         seconds, using = time.perf_counter() - start, versions(experiment.compute)
         provenance = {
             "experiment": experiment.id,
             "paper": experiment.paper,
             "cell": cell,
+            "run": run is not None,
             "scale": scale,
             "dtype": DTYPE,
             "versions": using,
             "seconds": seconds,
         }
         content = encoded(data, provenance)
+        trajectory = None if run is None else bytes(run.to_xarray().to_netcdf(engine="h5netcdf"))
         if sources_changed(experiment.compute):
             raise FileError("the sources were edited while they were in use; run the same command again.")
     except Exception as error:
         return Outcome("crashed", sentence=sentence(error), traceback=traceback.format_exc())
-    write_atomically(path, content)
+    if trajectory is not None:
+        write_atomically(run_path(path), trajectory)
+    write_atomically(path, content)  # last: with it the cell is there
     return Outcome("computed", seconds, using)
 
 
-def compute_cells(tasks: list[Task], folder: RunFolder, *, workers: int, progress: Progress) -> dict[int, Outcome]:
-    """The outcome of every task, by its index. Other processes may be at work on the same folder."""
-    order = list(range(len(tasks)))
-    random.shuffle(order)  # so that processes sharing the folder rarely take the same cell
-    run = _here if workers == 1 else functools.partial(_in_processes, workers=workers)
-    outcomes: dict[int, Outcome] = {}
-    with contextlib.closing(run(tasks, order, folder, progress)) as finished:
+def compute_cells(
+    tasks: list[Task], folder: RunFolder, *, workers: int, progress: Progress
+) -> Generator[tuple[int, Outcome]]:
+    """The index and outcome of each task as it ends. Other processes may be at work on the same folder."""
+    run = _here if workers == 1 or not tasks else functools.partial(_in_processes, workers=workers)
+    with contextlib.closing(run(tasks, folder, progress)) as finished:
         for i, outcome in finished:
-            outcomes[i] = outcome
             for line in outcome.told:
                 progress.say(line)
             progress.finish(tasks[i], outcome)
-    return outcomes
+            yield i, outcome
 
 
-def _here(tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress) -> Generator[tuple[int, Outcome]]:
-    for i in order:
-        progress.begin(tasks[i])
-        yield i, compute_cell(tasks[i], folder)
+def _here(tasks: list[Task], folder: RunFolder, progress: Progress) -> Generator[tuple[int, Outcome]]:
+    for i, task in enumerate(tasks):
+        progress.begin(task)
+        yield i, compute_cell(task, folder)
 
 
 def _in_processes(
-    tasks: list[Task], order: list[int], folder: RunFolder, progress: Progress, *, workers: int
+    tasks: list[Task], folder: RunFolder, progress: Progress, *, workers: int
 ) -> Generator[tuple[int, Outcome]]:
     # Spawned, never forked: a fork of a process in which JAX has started its threads can hang.
     context = multiprocessing.get_context("spawn")
@@ -112,11 +115,10 @@ def _in_processes(
     try:
         futures = {}
         with heirs():  # the pool starts its processes while it is given work
-            for i in order:
-                experiment, cell, scale = tasks[i]
+            for i, (experiment, cell, scale) in enumerate(tasks):
                 futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
-        for i in order[:workers]:
-            progress.begin(tasks[i])
+        for task in tasks[:workers]:
+            progress.begin(task)
         for future in concurrent.futures.as_completed(futures):
             try:
                 yield futures[future], future.result()
@@ -144,7 +146,7 @@ def _work(root: Any, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
     # By id, since claims and figures are functions and need not be picklable.
     told: list[str] = []
     outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, tell=told.append))
-    return outcome._replace(told=tuple(told))
+    return outcome._replace(told=tuple(told), stored=None)  # it is cheaper to read than to send
 
 
 @functools.cache

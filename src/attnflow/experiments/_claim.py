@@ -50,6 +50,8 @@ class Claim:
       the number is in a `"theorem"`, was read off a `"figure"`, is `"derived"`, or is an `"observation"`: a threshold
       of our own choice or set by our own draws, which guards against change and confirms no theory.
     - `scales`: the scales at which the claim is judged (`None`: all); at others it is skipped.
+    - `for_all`: parameters of the experiment at any value of which it is stated; where a cell that it reads has another
+      value of any other parameter, it is skipped.
     - `paper`: key of the paper; left empty, it is the experiment's.
     """
 
@@ -66,6 +68,7 @@ class Claim:
     possible: tuple[float | int, float | int] | None = None
     note: str = ""
     scales: tuple[str, ...] | None = None
+    for_all: tuple[str, ...] = ()
     paper: str = ""
 
     def __post_init__(self):

@@ -2,14 +2,16 @@
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from ..errors import InputError
 from ._claim import Claim
-from ._results import Cell
+from ._parameters import Parameter, changed_cells, checked, described, values_in
+from ._results import Cell, Results
 from ._sources import sources
 
 Scale = Literal["quick", "full"]
@@ -20,9 +22,13 @@ class Experiment:
     """What is computed, what is claimed of it, and how it is drawn. A module-level instance is found by its `kind`.
 
     - `cells(scale)` lists the computations as flat dictionaries of numbers and strings; the runner adds `seed`.
-    - `compute(cell)` does one of them and returns an `xarray.Dataset`; it must depend on nothing but the cell.
+    - `compute(cell)` does one of them and returns an `xarray.Dataset`, a `Run`, or both as a pair; it must depend on
+      nothing but the cell.
     - `claims` and `figures` read the `Results` of all cells; a figure is a function `results -> Figure`, its name is
       the file's and its docstring the caption.
+    - `parameters`: the entries of cells that a user may change, by name. Figures must take any value of these; a claim
+      that reads a changed cell is skipped, unless it is stated `for_all` values. `changed` has the values in use where
+      they are not those of `cells` (see `with_parameters`).
     """
 
     kind: ClassVar[str] = "experiment"
@@ -35,6 +41,8 @@ class Experiment:
     summary: str = ""
     claims: Sequence[Claim] = ()
     figures: Sequence[Callable[[Any], Any]] = ()
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    changed: Mapping[str, list[float | int]] = field(default_factory=dict)
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.id):
@@ -48,14 +56,31 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        return self.id
+        """The id, and with it the changed parameters: it names a folder."""
+        text = self.id + "".join(f"+{k}={described(v, ',')}" for k, v in self.changed.items())
+        return text if len(text) <= 100 else f"{self.id}+{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def with_parameters(self, values: Mapping[str, Any]) -> "Experiment":
+        """This experiment with other parameters, `{"beta": 20, "n": [64, 128]}`, in each cell that has them."""
+        changed = dict(sorted((name, checked(self, name, value)) for name, value in values.items()))
+        return replace(self, changed=changed)
 
     def seeded_cells(self, scale: Scale, seed: int) -> list[Cell]:
-        """The cells at `scale`, each carrying the seed."""
+        """The cells at `scale` with the parameters in use, each carrying the seed."""
         cells = self.cells(scale)
         if any("seed" in cell for cell in cells):
             raise InputError(f"experiment {self.id!r}: a cell names its own seed; call it 'draw', the seed is added.")
-        return [{**cell, "seed": seed} for cell in cells]
+        return [{**cell, "seed": seed} for cell in changed_cells(cells, self.parameters, self.changed)]
+
+    def results_for(self, claim: Claim, results: Results, scale: Scale, seed: int) -> Results:
+        """The results as a claim may read them: one about other parameters is skipped, with the reason."""
+        about = [name for name in self.changed if name not in claim.for_all]
+        if not about:
+            return results
+        cells = self.cells(scale)
+        usual = {name: described(values_in(cells, name, self.parameters[name])) for name in about}
+        reason = "; ".join(f"stated for {k} = {v}, not {described(self.changed[k])}" for k, v in usual.items())
+        return results.stated_for([{**cell, "seed": seed} for cell in cells], reason)
 
     def key(self, cell: Cell, *, scale: Scale, dtype: str) -> str:
         """The name of a cell's file, a hash of what determines its data: the code too (see `_sources`)."""
@@ -72,3 +97,34 @@ class Experiment:
         except (TypeError, ValueError):
             raise InputError(f"experiment {self.id!r}: cell {cell} may hold only numbers, strings, lists.") from None
         return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def reproduce(
+        self,
+        out: str | os.PathLike,
+        *,
+        scale: Scale = "quick",
+        seed: int = 0,
+        parameters: Mapping[str, Any] | None = None,
+        workers: int = 1,
+    ) -> dict[str, Any]:
+        """Compute what is missing in the folder `out`, judge and draw: the record that `claims.json` holds."""
+        from ._folder import RunFolder
+        from ._runner import Job, reproduce
+
+        job = Job(self.with_parameters(parameters or {}), scale, seed)
+        return reproduce([job], RunFolder(out), workers=workers)[0]
+
+    def results(
+        self,
+        out: str | os.PathLike,
+        *,
+        scale: Scale = "quick",
+        seed: int = 0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Results:
+        """What `reproduce` left in the folder `out`."""
+        from ._cells import DTYPE
+        from ._folder import RunFolder
+
+        chosen = self.with_parameters(parameters or {})
+        return RunFolder(out).results(chosen, chosen.seeded_cells(scale, seed), scale=scale, dtype=DTYPE)

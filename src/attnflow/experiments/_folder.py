@@ -2,10 +2,14 @@
 
     DIR/report.html                        the report on all experiments in the folder
     DIR/<experiment>/<hash>.nc             the data of one cell
+    DIR/<experiment>/runs/<hash>.nc        the run of one cell, where it keeps one; attnflow.load reads it
     DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds of each cell
     DIR/<experiment>/again.json            its cells are being computed again; gone when that has ended
     DIR/<experiment>/figures/<name>.png    and .svg
     DIR/cache/                             compiled programs; may be deleted at any time
+
+<experiment> is its id; where parameters were changed, verdicts and figures are in a folder of their own, such as
+`perspective-trajectories+beta=20`, and cells with the others: those that were not changed are shared.
 
 A cell's file is named by a hash of all that determines its data, and written under a temporary name and renamed: it
 is there whole or not at all. There are no locks: who finds a cell's file skips it, and two who compute the same cell
@@ -21,9 +25,9 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileError
 from ..files import write_atomically
@@ -34,11 +38,21 @@ from ._results import Cell, Results
 if TYPE_CHECKING:
     import xarray
 
+    from ..flows import Run
+
 ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
 
 AGAIN = "again.json"
 # What a record holds (see `_runner`).
-RECORD = "id paper title summary scale seed dtype versions seconds cells figures claims crash".split()
+RECORD = "id name paper title summary parameters scale seed dtype versions seconds cells figures claims crash".split()
+
+
+class StoredCell(NamedTuple):
+    """What the files of a cell hold."""
+
+    data: "xarray.Dataset"
+    provenance: dict[str, Any]
+    run: "Run | None" = None
 
 
 def encoded(data: "xarray.Dataset", provenance: dict[str, Any]) -> bytes:
@@ -67,8 +81,8 @@ class RunFolder:
     def cell_path(self, experiment: Experiment, cell: Cell, *, scale: Scale, dtype: str) -> Path:
         return self.root / experiment.id / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
 
-    def read_cell(self, path: Path) -> "tuple[xarray.Dataset, dict[str, Any]] | None":
-        """A cell's data and provenance; None if the file is not there or, which is told, cannot be read."""
+    def read_cell(self, path: Path) -> StoredCell | None:
+        """What a cell's files hold; None if they are not there or, which is told, cannot be read."""
         import xarray
 
         try:
@@ -78,23 +92,31 @@ class RunFolder:
             data.attrs = provenance.pop("attributes")
             if missing := {"seconds", "versions"} - set(provenance):
                 raise KeyError(min(missing))
+            return StoredCell(data, provenance, _run(path) if provenance.get("run") else None)
         except FileNotFoundError:
             return None
         except Exception as error:  # a damaged file can make HDF5 raise almost anything
             reason = " ".join(str(error).split())
             self._tell(f"{path} cannot be read ({type(error).__name__}: {reason}); it is computed again.")
             return None
-        return data, provenance
 
-    def results(self, experiment: Experiment, cells: list[Cell], *, scale: Scale, dtype: str) -> Results:
-        """The results of these cells, read from their files."""
+    def results(
+        self,
+        experiment: Experiment,
+        cells: list[Cell],
+        *,
+        scale: Scale,
+        dtype: str,
+        known: Sequence[StoredCell | None] = (),
+    ) -> Results:
+        """The results of these cells; of each what is `known`, as its files hold it, or else read from them."""
 
         def load(cell: Cell) -> Any:
             path = self.cell_path(experiment, cell, scale=scale, dtype=dtype)
-            found = self.read_cell(path)
+            found = (known[cells.index(cell)] if known else None) or self.read_cell(path)
             if found is None:
                 raise FileError(f"the cell {path} is missing; run the experiment again.")
-            return found[0]
+            return found.data, found.run
 
         return Results(cells, load, scale=scale)
 
@@ -103,7 +125,7 @@ class RunFolder:
 
         `write_record` ends it.
         """
-        mark = self.root / experiment.id / AGAIN
+        mark = self.root / experiment.name / AGAIN
         paths = [self.cell_path(experiment, cell, scale=scale, dtype=dtype) for cell in cells]
         begun = json.dumps({"scale": scale, "seed": seed, "cells": [path.name for path in paths]})
         try:
@@ -121,18 +143,18 @@ class RunFolder:
     def write_record(self, record: dict[str, Any]) -> None:
         """Keep the verdicts on an experiment (see `_runner`), replacing earlier ones."""
         text = json.dumps(plain(record), indent=1, ensure_ascii=False, allow_nan=False)
-        write_atomically(self.root / record["id"] / "claims.json", text + "\n")
-        (self.root / record["id"] / AGAIN).unlink(missing_ok=True)
+        write_atomically(self.root / record["name"] / "claims.json", text + "\n")
+        (self.root / record["name"] / AGAIN).unlink(missing_ok=True)
 
     def records(self) -> dict[str, dict[str, Any]]:
-        """The last verdicts on each experiment in the folder, by its id."""
+        """The last verdicts on each experiment in the folder, by its name."""
         found = {}
         for path in sorted(self.root.glob("*/claims.json")):
             try:
                 record = json.loads(path.read_bytes())
                 if missing := [name for name in RECORD if name not in record]:
                     raise KeyError(missing[0])
-                found[record["id"]] = record
+                found[record["name"]] = record
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self._tell(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
         return found
@@ -145,4 +167,15 @@ class RunFolder:
                     path.unlink()
 
     def figure_path(self, experiment: Experiment, name: str) -> Path:
-        return self.root / experiment.id / "figures" / name
+        return self.root / experiment.name / "figures" / name
+
+
+def _run(path: Path) -> "Run":
+    from ..flows import load
+
+    return load(run_path(path))
+
+
+def run_path(path: Path) -> Path:
+    """Where the run of a cell is whose data are in the file `path`."""
+    return path.parent / "runs" / path.name

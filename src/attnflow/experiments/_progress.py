@@ -54,6 +54,7 @@ class Bar:
             TextColumn("left"),
             console=self._console,
             disable=not self._live,
+            redirect_stdout=sys.stdout.isatty(),  # a pipe gets what is printed
             transient=True,
         )
         self._bar = None

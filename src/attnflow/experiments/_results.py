@@ -1,13 +1,17 @@
 """What an experiment computed, as claims and figures read it."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ._claim import Skip
 
 if TYPE_CHECKING:
     import numpy
     import xarray
+
+    from ..flows import Run
 
 Cell = dict[str, Any]
 
@@ -18,39 +22,64 @@ class Results:
     Read it aloud: *the cell with n = 32 and beta = 3*, *t\\* over beta at n = 32*.
 
         data = results.select(kind="SA", n=32)             # the one Dataset whose cell has these parameters
+        run = results.run(kind="SA", n=32)                 # the Run that this cell keeps
         betas, times = results.curve("t_star", over="beta", n=32)
         for cell, data in results.where(kind="USA"):
             ...
 
-    Datasets are read from the run folder when they are asked for.
+    `load(cell)` gives what `compute` gave. It is called when a cell is first needed, and once: do not change the data.
     """
 
     def __init__(self, cells: Sequence[Cell], load: Callable[[Cell], Any], *, scale: str):
-        self.cells = list(cells)
         self.scale = scale
-        self._load = load
+        self._cells = list(cells)
+        self._stated: list[Cell] | None = None
+        self._reason = ""
+        self._load = _once(load)
+
+    @property
+    def cells(self) -> list[Cell]:
+        if self._stated not in (None, self._cells):
+            raise Skip(self._reason)
+        return self._cells
 
     def __len__(self) -> int:
         return len(self.cells)
 
     def __iter__(self) -> Iterator[tuple[Cell, "xarray.Dataset"]]:
-        return ((cell, self._load(cell)) for cell in self.cells)
+        return ((cell, self._load(cell)[0]) for cell in self.cells)
 
     def __repr__(self) -> str:
-        return f"Results({len(self)} cells at scale {self.scale!r})"
+        return f"Results({len(self._cells)} cells at scale {self.scale!r})"
 
     def where(self, **params: Any) -> "Results":
         """The results whose cells have these parameters."""
-        chosen = [c for c in self.cells if all(k in c and c[k] == v for k, v in params.items())]
-        return Results(chosen, self._load, scale=self.scale)
+        chosen = copy.copy(self)
+        chosen._cells = _having(params, self._cells)
+        chosen._stated = None if self._stated is None else _having(params, self._stated)
+        return chosen
+
+    def stated_for(self, cells: Sequence[Cell], reason: str) -> "Results":
+        """These results for claims about `cells`: reading a choice of cells that is not the same among those skips."""
+        stated = copy.copy(self)
+        stated._stated, stated._reason = list(cells), reason
+        return stated
 
     def select(self, **params: Any) -> "xarray.Dataset":
         """The one Dataset whose cell has these parameters."""
-        chosen = self.where(**params)
-        if len(chosen) != 1:
-            asked = ", ".join(f"{k}={v!r}" for k, v in params.items())
-            raise InputError(f"{len(chosen)} of {len(self)} cells have {asked or 'no condition'}; exactly one must.")
-        return next(data for _, data in chosen)
+        return self._load(self._one(params))[0]
+
+    def run(self, **params: Any) -> "Run":
+        """The `Run` of the one cell that has these parameters, as `attnflow.load` gives it."""
+        cell = self._one(params)
+        run = self._load(cell)[1]
+        if run is None:
+            raise InputError(f"the cell {cell} keeps no run; its compute gives none.")
+        return run
+
+    def runs(self) -> Iterator[tuple[Cell, "Run"]]:
+        """Each cell with its run."""
+        return ((cell, self.run(**cell)) for cell in self.cells)
 
     def curve(self, variable: str, *, over: str, **params: Any) -> tuple["numpy.ndarray", "numpy.ndarray"]:
         """`(parameter, value)`: a scalar variable against the cell parameter `over`, sorted by that parameter."""
@@ -61,3 +90,41 @@ class Results:
             raise InputError(f"no cell has the parameter {over!r} together with {params}.")
         points = np.array(sorted(chosen), dtype=float)
         return points[:, 0], points[:, 1]
+
+    def _one(self, params: dict[str, Any]) -> Cell:
+        chosen = self.where(**params).cells
+        if len(chosen) != 1:
+            asked = ", ".join(f"{k}={v!r}" for k, v in params.items())
+            raise InputError(f"{len(chosen)} of {len(self)} cells have {asked or 'no condition'}; exactly one must.")
+        return chosen[0]
+
+
+def parts(computed: Any) -> "tuple[xarray.Dataset, Run | None]":
+    """The Dataset and the Run of what `compute` gave: one of them or both, as a pair."""
+    if isinstance(computed, tuple):
+        data, run = computed
+        return data, run
+    if hasattr(computed, "data_vars"):
+        return computed, None
+    if not hasattr(computed, "to_xarray"):
+        kind = type(computed).__name__
+        raise InputError(f"compute gave a {kind}; it should give an xarray.Dataset, a Run, or both as a pair.")
+    import xarray
+
+    return xarray.Dataset(), computed
+
+
+def _having(params: dict[str, Any], cells: list[Cell]) -> list[Cell]:
+    return [c for c in cells if all(k in c and c[k] == v for k, v in params.items())]
+
+
+def _once(load: Callable[[Cell], Any]) -> Callable[[Cell], Any]:
+    read: dict[str, Any] = {}
+
+    def loaded(cell: Cell) -> Any:
+        name = repr(sorted(cell.items()))
+        if name not in read:
+            read[name] = parts(load(cell))
+        return read[name]
+
+    return loaded

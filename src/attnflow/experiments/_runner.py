@@ -1,9 +1,11 @@
 """From cells to verdicts: compute what is missing, judge the claims, draw the figures, keep a record."""
 
+import contextlib
 import io
+import random
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from ..files import write_atomically
@@ -12,6 +14,7 @@ from ._claim import judge, sentence, verdict
 from ._experiment import Experiment, Scale
 from ._folder import RunFolder
 from ._machine import computing, versions
+from ._parameters import described
 from ._progress import Progress, Silent
 from ._results import Cell, Results
 
@@ -31,17 +34,22 @@ def reproduce(
     workers: int = 1,
     fresh: bool = False,
     progress: Progress | None = None,
+    concluded: Callable[[dict[str, Any], list[str]], Any] = lambda record, left: None,
 ) -> list[dict[str, Any]]:
     """Run the jobs in `folder` and return a record for each; finished cells found there are used again.
 
     With `fresh` they are computed again; a `fresh` run that did not end (it was killed, say) is resumed by the next.
 
-    A record holds `id, paper, title, summary, scale, seed, dtype, versions, seconds, cells, figures, claims, crash`;
-    `seconds` is the time all cells took, whenever they were computed. `versions` are those that judged, and each of
-    `cells` has those that computed it. An exception in one experiment makes its claims errors and is told in `crash`;
-    the others go on. Everything is computed, judged and drawn in float64, whatever the caller's precision (which is
-    restored), and verdicts are always reached from the data as read back from the files: a run that is resumed, judged
-    again or shared between workers agrees with an uninterrupted one to the last digit.
+    Each experiment is judged and drawn, and its record written, as soon as its cells are there; then `concluded` gets
+    the record and the names of the experiments that are left.
+
+    A record holds `id, name, paper, title, summary, parameters, scale, seed, dtype, versions, seconds, cells, figures,
+    claims, crash`; `parameters` are those that were changed, and `name` is the id with them. `seconds` is the time all
+    cells took, whenever they were computed. `versions` are those that judged, and each of `cells` has those that
+    computed it. An exception in one experiment makes its claims errors and is told in `crash`; the others go on.
+    Everything is computed, judged and drawn in float64, whatever the caller's precision (which is restored), and
+    verdicts are always reached from the data as read back from the files: a run that is resumed, judged again or shared
+    between workers agrees with an uninterrupted one to the last digit.
     """
     progress = progress or Silent()
     with computing(folder.root, DTYPE), progress:
@@ -49,20 +57,35 @@ def reproduce(
         if fresh:
             for job, plan in zip(jobs, plans, strict=True):
                 folder.begin_again(job.experiment, plan.cells, scale=job.scale, seed=job.seed, dtype=DTYPE)
-        tasks = [
-            Task(job.experiment, cell, job.scale) for job, plan in zip(jobs, plans, strict=True) for cell in plan.cells
-        ]
-        progress.start(len(tasks))
-        outcomes = compute_cells(tasks, folder, workers=workers, progress=progress) if tasks else {}
-        records, first = [], 0
-        for job, plan in zip(jobs, plans, strict=True):
-            progress.judging(job.experiment)
-            mine = [outcomes[i] for i in range(first, first + len(plan.cells))]
-            first += len(mine)
-            record = _conclude(job, plan, mine, folder)
-            folder.write_record(record)
-            records.append(record)
-    return records
+        records: dict[int, dict[str, Any]] = {}
+        with contextlib.closing(_finished(jobs, plans, folder, workers, progress)) as finished:
+            for k, outcomes in finished:
+                progress.judging(jobs[k].experiment)
+                records[k] = _conclude(jobs[k], plans[k], outcomes, folder)
+                folder.write_record(records[k])
+                concluded(records[k], [job.experiment.name for i, job in enumerate(jobs) if i not in records])
+    return [records[k] for k in range(len(jobs))]
+
+
+def _finished(
+    jobs: Sequence[Job], plans: "list[_Plan]", folder: RunFolder, workers: int, progress: Progress
+) -> Generator[tuple[int, list[Outcome]]]:
+    """The place of each job and the outcomes of its cells, as soon as all of them are there."""
+    # One experiment after the other; each process in an order of its own, so that those which share the folder rarely
+    # take the same cell.
+    order = random.sample(range(len(jobs)), len(jobs))
+    places = [(k, c) for k in order for c in random.sample(range(len(plans[k].cells)), len(plans[k].cells))]
+    tasks = [Task(jobs[k].experiment, plans[k].cells[c], jobs[k].scale) for k, c in places]
+    waiting: dict[int, dict[int, Outcome]] = {k: {} for k in order if plans[k].cells}
+    yield from ((k, []) for k in order if not plans[k].cells)
+    progress.start(len(tasks))
+    with contextlib.closing(compute_cells(tasks, folder, workers=workers, progress=progress)) as ended:
+        for i, outcome in ended:
+            k, c = places[i]
+            waiting[k][c] = outcome
+            if len(waiting[k]) == len(plans[k].cells):
+                mine = waiting.pop(k)
+                yield k, [mine[c] for c in sorted(mine)]
 
 
 class _Plan(NamedTuple):
@@ -92,14 +115,17 @@ def _conclude(job: Job, plan: _Plan, outcomes: list[Outcome], folder: RunFolder)
         note = f"not computed: {crashes[0]['sentence']}"
         claims, figures = [verdict(c, scale, "error", note=note) for c in experiment.claims], []
     else:
-        results = folder.results(experiment, cells, scale=scale, dtype=DTYPE)
-        claims = [judge(c, results, scale) for c in experiment.claims]
+        known = [o.stored for o in outcomes]
+        results = folder.results(experiment, cells, scale=scale, dtype=DTYPE, known=known)
+        claims = [judge(c, experiment.results_for(c, results, scale, seed), scale) for c in experiment.claims]
         figures, crashes = _draw(experiment, results, folder)
     return {
         "id": experiment.id,
+        "name": experiment.name,
         "paper": experiment.paper,
         "title": experiment.title,
         "summary": experiment.summary,
+        "parameters": dict(experiment.changed),
         "scale": scale,
         "seed": seed,
         "dtype": DTYPE,
@@ -127,8 +153,14 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
             continue
         for kind, content in files.items():
             write_atomically(folder.figure_path(experiment, f"{draw.__name__}.{kind}"), content)
-        figures.append({"name": draw.__name__, "caption": " ".join((draw.__doc__ or "").split())})
+        figures.append({"name": draw.__name__, "caption": _caption(experiment, draw)})
     return figures, crashes
+
+
+def _caption(experiment: Experiment, draw: Callable[..., Any]) -> str:
+    caption = " ".join((draw.__doc__ or "").split())
+    changed = ", ".join(f"{name} = {described(values)}" for name, values in experiment.changed.items())
+    return f"{caption} Here with {changed}." if changed else caption
 
 
 def _drawn(draw: Callable[[Results], Any], results: Results, *, salt: str) -> dict[str, bytes]:

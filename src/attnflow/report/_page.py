@@ -4,11 +4,12 @@ import base64
 import shlex
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..experiments._parameters import described
 from ..files import write_atomically
 from ._claims import badge, claim_table, is_observation
 from ._reference import references
@@ -19,16 +20,20 @@ LARGEST_SVG = 400_000  # bytes; a heavier drawing is embedded as pixels
 NOTHING: Mapping[str, Versions] = {}
 
 
-def write_report(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING) -> Path:
+def write_report(
+    root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING, left: Sequence[str] = ()
+) -> Path:
     """Write `report.html` about these records (see `attnflow.experiments`) into the run folder `root`.
 
     `present` has, by the id of an experiment, the versions with which it would be judged now: verdicts that were
-    reached with others are marked.
+    reached with others are marked. Experiments that are `left` to do, by name, are listed at the top.
     """
-    return write_atomically(root / "report.html", page(root, records, present))
+    return write_atomically(root / "report.html", page(root, records, present, left))
 
 
-def page(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING) -> str:
+def page(
+    root: Path, records: list[dict[str, Any]], present: Mapping[str, Versions] = NOTHING, left: Sequence[str] = ()
+) -> str:
     """The report as text."""
     style = resources.files(__package__ or "attnflow.report").joinpath("style.css").read_text()
     title = records[0]["title"] if len(records) == 1 else "The theory, checked with numbers"
@@ -52,6 +57,7 @@ def page(root: Path, records: list[dict[str, Any]], present: Mapping[str, Versio
 <h1>{e(title)}</h1>
 {_summary(records)}
 {_not_present(old)}
+{_unfinished(left)}
 </header>
 <main>
 {_contents(records) if len(records) > 1 else ""}
@@ -71,6 +77,7 @@ def _summary(records: list[dict[str, Any]]) -> str:
     statuses = Counter(claim["status"] for record in records for claim in record["claims"])
     judged = sum(statuses.values()) - statuses["skipped"]
     verdict = "All claims hold" if statuses["holds"] == judged else f"{statuses['holds']} of {judged} claims hold"
+    verdict = verdict if judged else "No claim was judged"
     tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
     observed = sum(is_observation(claim) for record in records for claim in record["claims"])
     told = f" · {count(observed, 'observation')} among them" if observed else ""
@@ -86,18 +93,31 @@ def _not_present(old: list[str]) -> str:
     return f'<p class="differs">{told}; run them again with <code>attnflow reproduce</code>.</p>'
 
 
+def _unfinished(left: Sequence[str]) -> str:
+    if not left:
+        return ""
+    return f'<p class="differs">Not finished when this page was written: {e(", ".join(left))}.</p>'
+
+
 def _contents(records: list[dict[str, Any]]) -> str:
     rows = ""
     for record in records:
+        link = f'<a href="#{e(record["name"])}">{e(record["title"])}</a>{_changed(record)}'
         held = sum(c["status"] == "holds" for c in record["claims"])
         judged = sum(c["status"] != "skipped" for c in record["claims"])
         status = _status(record)
         rows += (
-            f'<tr><td>{badge(status)}</td><td><a href="#{e(record["id"])}">{e(record["title"])}</a></td>'
+            f"<tr><td>{badge(status)}</td><td>{link}</td>"
             f"<td class=num>{held} of {judged}</td><td class=num>{seconds(record['seconds'])}</td></tr>"
         )
     head = "<th>Verdict</th><th>Experiment</th><th>Claims that hold</th><th>Time</th>"
     return f'<nav><table class="contents"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></nav>'
+
+
+def _changed(record: dict[str, Any]) -> str:
+    """The parameters that are not those of the experiment."""
+    text = ", ".join(f"{name} = {described(values)}" for name, values in record["parameters"].items())
+    return f'<p class="note">With {e(text)}.</p>' if text else ""
 
 
 def _status(record: dict[str, Any]) -> str:
@@ -111,8 +131,9 @@ def _section(root: Path, record: dict[str, Any], place: str, old: str) -> str:
     crash = record["crash"]
     told = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""
     summary = f"<p>{e(record['summary'])}</p>" if record["summary"] else ""
-    return f"""<section id="{e(record["id"])}">
+    return f"""<section id="{e(record["name"])}">
 {heading}
+{_changed(record)}
 {_references(record["paper"])}
 {summary}
 {told}
@@ -135,7 +156,7 @@ def _references(paper: str) -> str:
 def _figures(root: Path, record: dict[str, Any]) -> str:
     shown = ""
     for i, figure in enumerate(record["figures"]):
-        source = _embedded(root / record["id"] / "figures" / figure["name"])
+        source = _embedded(root / record["name"] / "figures" / figure["name"])
         caption = figure["caption"]
         if source:
             shown += (
@@ -165,7 +186,9 @@ def _computation(root: Path, record: dict[str, Any]) -> str:
         rows += "<tr>" + "".join(f"<td>{'' if v is None else number(v)}</td>" for v in values)
         rows += f"<td class=num>{cell['seconds']:.2f}</td>" + (f"<td>{other}</td>" if any(others) else "") + "</tr>"
     folder = shlex.quote(str(root))  # as it was given
-    command = f"attnflow reproduce {record['id']} --scale {record['scale']} --seed {record['seed']} --out {folder}"
+    changed = "".join(f" --set {name}={described(values, ',')}" for name, values in record["parameters"].items())
+    run = f"attnflow reproduce {record['id']}{changed}"
+    command = f"{run} --scale {record['scale']} --seed {record['seed']} --out {folder}"
     bibtex = "\n\n".join(r.bibtex for r in references(record["paper"]))
     cite = f"<details><summary>BibTeX</summary><pre>{e(bibtex)}</pre></details>" if bibtex else ""
     trace = record["crash"] and record["crash"]["traceback"]

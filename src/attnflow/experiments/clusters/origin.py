@@ -6,8 +6,8 @@ order: all its eigenvalues are close to $1/2t$, and tokens go to zero like $t^{-
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
-from ._tokens import DOCS, NINE, NUMBERS, PAPER, cube, model
+from .. import Cell, Claim, Experiment, Parameter, Results
+from .tokens import DOCS, NINE, NUMBERS, PAPER, cube, model
 
 if TYPE_CHECKING:
     import xarray
@@ -147,4 +147,8 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[slow_decay],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 1000)),
+        "d": Parameter("dimension", bounds=(2, 20)),
+    },
 )

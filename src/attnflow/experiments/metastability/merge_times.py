@@ -6,7 +6,7 @@ decades, but the last wait is a function of what the merge before left, and heig
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
+from .. import Cell, Claim, Experiment, Parameter, Results
 
 if TYPE_CHECKING:
     import numpy
@@ -184,4 +184,9 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[times_of_merges],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(8, 256)),
+        "beta": Parameter("inverse temperature", bounds=(4, 100)),
+        "draws": Parameter("number of draws", bounds=(2, 100000)),
+    },
 )

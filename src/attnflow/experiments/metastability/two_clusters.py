@@ -6,8 +6,8 @@ takes as one cluster each: the program is that of five tokens.
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
-from ._tokens import attention
+from .. import Cell, Claim, Experiment, Parameter, Results
+from .tokens import attention
 
 if TYPE_CHECKING:
     import xarray
@@ -163,4 +163,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[formula_and_integrator],
+    parameters={"betas": Parameter("inverse temperatures", bounds=(1, 700))},
 )

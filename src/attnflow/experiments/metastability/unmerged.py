@@ -6,8 +6,8 @@ $\beta = 30$ it does not, and the last merge never happens.
 
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
-from ._tokens import angles, attention, tokens
+from .. import Cell, Claim, Experiment, Parameter, Results
+from .tokens import angles, attention, tokens
 
 if TYPE_CHECKING:
     import xarray
@@ -139,4 +139,5 @@ EXPERIMENT = Experiment(
     compute=compute,
     claims=CLAIMS,
     figures=[with_and_without_merging],
+    parameters={"beta": Parameter("inverse temperature", bounds=(0.5, 60))},
 )

@@ -5,14 +5,15 @@ that $\dot E = \sum_i w_i Z_i |\dot x_i|^2$. Here energies come from the library
 velocities are computed again from the definition.
 """
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from .. import Cell, Claim, Experiment, Results
+from .. import Cell, Claim, Experiment, Parameter, Results
 
 if TYPE_CHECKING:
     import numpy
     import xarray
+
+    from attnflow import Run
 
 T1 = 30.0
 CHECKED = (0.5, 2.0)  # times at which the dissipation is compared
@@ -25,7 +26,7 @@ def cells(scale: str) -> list[Cell]:
     return [{"n": 64, "d": 3, "beta": b} for b in (1.0, 9.0, 30.0)]
 
 
-def compute(cell: Cell) -> "xarray.Dataset":
+def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     import jax
     import numpy as np
     import xarray
@@ -34,23 +35,17 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
     beta = cell["beta"]
     x0 = af.sphere.uniform(n=cell["n"], d=cell["d"], key=jax.random.key(cell["seed"]))
-    shown = np.linspace(0.0, T1, 301)
     beside = np.add.outer(CHECKED, [-STEP, 0.0, STEP])
-    ts = np.unique(np.concatenate([shown, beside.ravel()]))
+    ts = np.unique(np.concatenate([np.linspace(0.0, T1, 301), beside.ravel()]))
     run = af.simulate(af.SelfAttention(beta=beta), x0, ts=ts)
     xs, energy = np.asarray(run.xs), np.asarray(af.energy(run, scale="Ehat"))
     before, at, after = np.searchsorted(ts, beside).T
-    keep = np.searchsorted(ts, shown)
-    return xarray.Dataset(
-        {
-            "x": (("time", "token", "coordinate"), xs[keep]),
-            "energy": ("time", energy[keep]),
-            "least_rise": np.diff(energy).min(),
-            "slope": ("checked", (energy[after] - energy[before]) / (ts[after] - ts[before])),
-            "dissipation": ("checked", [_dissipation(xs[i], beta) for i in at]),
-        },
-        coords={"time": ts[keep], "checked": ts[at]},
-    )
+    data = {
+        "energy": ("time", energy),
+        "slope": ("checked", (energy[after] - energy[before]) / (ts[after] - ts[before])),
+        "dissipation": ("checked", [_dissipation(xs[i], beta) for i in at]),
+    }
+    return xarray.Dataset(data, coords={"time": ts, "checked": ts[at]}), run
 
 
 def _dissipation(x: "numpy.ndarray", beta: float) -> float:
@@ -68,7 +63,7 @@ def _dissipation(x: "numpy.ndarray", beta: float) -> float:
 
 
 def least_rise(results: Results) -> list[float]:
-    return [float(data["least_rise"]) for _, data in results]
+    return [float(data["energy"].diff("time").min()) for _, data in results]
 
 
 def dissipation_error(results: Results) -> list[float]:
@@ -77,7 +72,7 @@ def dissipation_error(results: Results) -> list[float]:
 
 def spread(results: Results) -> list[float]:
     """Largest $1 - \\langle x_i, x_j\\rangle$ at the end, at β = 1."""
-    return [float(_gaps(data)[-1]) for _, data in results.where(beta=1.0)]
+    return [float(_gaps(run)[-1]) for _, run in results.where(beta=1.0).runs()]
 
 
 def consensus_rate(results: Results) -> list[float]:
@@ -85,31 +80,36 @@ def consensus_rate(results: Results) -> list[float]:
     import numpy as np
 
     rates = []
-    for _, data in results.where(beta=1.0):
-        gaps, ts = _gaps(data), data["time"].values
+    for _, run in results.where(beta=1.0).runs():
+        gaps, ts = _gaps(run), np.asarray(run.ts)
         close = (gaps < 1e-4) & (gaps > 1e-9)
         rates.append(-np.polyfit(ts[close], np.log(gaps[close]), 1)[0])
     return rates
 
 
-def _gaps(data: "xarray.Dataset") -> "numpy.ndarray":
+def _gaps(run: "Run") -> "numpy.ndarray":
     import numpy as np
 
-    x = data["x"].values
+    x = np.asarray(run.xs)
     return np.array([((a[:, None] - a[None]) ** 2).sum(axis=-1).max() / 2 for a in x])
 
 
+def fewest(results: Results) -> Results:
+    """The cells with the fewest tokens, which a picture has room for."""
+    return results.where(n=min(cell["n"] for cell in results.cells))
+
+
 def tokens_on_the_sphere(results: Results) -> Any:
-    """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for three inverse
+    """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for several inverse
     temperatures β: one cluster at β = 1, several that hardly move at larger β.
     """
     from attnflow import plots
 
-    chosen = [(cell, data) for cell, data in results.where(n=64) if cell["beta"] in (1.0, 9.0, 30.0)]
+    chosen = list(fewest(results).runs())
     with plots.style():
         figure = plots.new_figure(4.2 * len(chosen), 4.0)
-        for axes, (cell, data) in zip(figure.subplots(1, len(chosen)), chosen, strict=True):
-            plots.tokens(_as_run(data), ax=axes, camera=_facing(chosen[0][1]))
+        for axes, (cell, run) in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
+            plots.tokens(run, ax=axes, camera=_facing(chosen[0][1]))
             axes.set_title(rf"$\beta = {cell['beta']:g}$, $t = {T1:g}$")
             for lines in axes.collections:
                 lines.set_rasterized(True)  # tens of thousands of pieces of trails would make ten megabytes of SVG
@@ -126,30 +126,22 @@ def energy_along_time(results: Results) -> Any:
     with plots.style():
         figure = plots.new_figure(6.4, 3.8)
         axes = figure.subplots()
-        for (cell, data), colour in zip(results.where(n=64), plots.PALETTE.values(), strict=False):
+        for (cell, data), colour in zip(fewest(results), plots.PALETTE.values(), strict=False):
             axes.plot(data["time"], data["energy"], color=colour, label=rf"$\beta = {cell['beta']:g}$")
-            axes.axhline(float(af.uniform_energy(3, beta=cell["beta"])), color=colour, lw=0.9, ls=":")
+            axes.axhline(float(af.uniform_energy(cell["d"], beta=cell["beta"])), color=colour, lw=0.9, ls=":")
         axes.set(xlabel="time $t$", ylabel=r"energy $\widehat{E}(t)$", xlim=(0, T1), ylim=(0, 1.05))
         axes.grid()
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))
     return figure
 
 
-def _facing(data: "xarray.Dataset") -> tuple[float, float]:
+def _facing(run: "Run") -> tuple[float, float]:
     """Elevation and azimuth of a viewer who has the tokens' last mean a little below and left of the middle."""
     import numpy as np
 
-    x, y, z = data["x"].values[-1].mean(axis=0)
+    x, y, z = np.asarray(run.xs[-1]).mean(axis=0)
     elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
     return float(np.clip(elevation + 15, -35, 35)), float(np.degrees(np.arctan2(y, x)) + 25)
-
-
-def _as_run(data: "xarray.Dataset") -> Any:
-    """As much of a run as a picture needs."""
-    space = SimpleNamespace(name="sphere")
-    return SimpleNamespace(
-        ts=data["time"].values, xs=data["x"].values, weights=None, clock="SA", model=SimpleNamespace(space=space)
-    )
 
 
 EXPERIMENT = Experiment(
@@ -164,6 +156,10 @@ EXPERIMENT = Experiment(
     cells=cells,
     compute=compute,
     figures=[tokens_on_the_sphere, energy_along_time],
+    parameters={
+        "n": Parameter("number of tokens", bounds=(2, 4096)),
+        "beta": Parameter("inverse temperature", bounds=(0.01, 1000)),
+    },
     claims=[
         Claim(
             id="trajectories-energy-rises",
@@ -172,6 +168,7 @@ EXPERIMENT = Experiment(
             expected=0.0,
             tolerance=1e-12,
             measure=least_rise,
+            for_all=("n", "beta"),
             source="arXiv:2312.10794, Section 3",
             provenance="theorem",
         ),
@@ -181,6 +178,7 @@ EXPERIMENT = Experiment(
             kind="at_most",
             expected=1e-4,
             measure=dissipation_error,
+            for_all=("n",),
             source="arXiv:2312.10794, Section 3",
             provenance="theorem",
             note="slope by central differences, right-hand side from the definitions",
@@ -202,6 +200,7 @@ EXPERIMENT = Experiment(
             expected=2.0,
             tolerance=0.01,
             measure=consensus_rate,
+            for_all=("n",),
             source="docs/theory/sphere.md, Rate of consensus",
             provenance="derived",
         ),
