@@ -169,14 +169,8 @@ def ensemble(
         result, times_taken = _run(plan, threads, realizations, _stack(models), arrays, {**statistics, **watched}, key)
     finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
-    pairs = (
-        float(realizations)
-        * len(models)
-        * n
-        * n
-        * int(substeps.sum())
-        * (TABLEAUX[solver].stages if solver in TABLEAUX else 1)
-    )
+    stages = TABLEAUX[solver].stages if solver in TABLEAUX else 1
+    pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * stages
     stats = {
         "compile_seconds": sum(t.compile_seconds for t in times_taken),
         "run_seconds": sum(t.run_seconds for t in times_taken),
@@ -358,7 +352,7 @@ def _coarseness(error: Float[Array, "looks c"], moved: Float[Array, "looks c"]) 
 def _looks(substeps: np.ndarray) -> np.ndarray:
     """The intervals at whose start a step is looked at, and whether one is at the end: few, for few steps."""
     stepping = np.flatnonzero(substeps)
-    count = min(LOOKS, 1 + int(substeps.sum()) // 20)
+    count = min(LOOKS, 1 + int(substeps.sum()) // 100)
     places = np.append(stepping, len(substeps))
     looked_at = np.zeros(len(substeps) + 1, bool)
     looked_at[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
