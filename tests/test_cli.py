@@ -492,12 +492,12 @@ def test_plot(call, tmp_path):
 
 MAP = '''
 import jax.numpy as jnp
-from attnflow import AbstractAttention, Entry, Full, Inner, Param, pair_sums
-from attnflow.spaces import log_weights
+from attnflow import AbstractAttention, Entry, Inner, Param
+from attnflow.pairsums import Total
 
 
 class Damped(AbstractAttention):
-    """Softmax attention times a factor."""
+    """Unnormalised attention times a factor."""
     beta: object
     gain: object
 
@@ -512,12 +512,16 @@ class Damped(AbstractAttention):
     def score(self):
         return Inner(self.beta)
 
-    def __call__(self, x, y, w=None, *, pairs=Full(), kernel="auto", state=None):
-        mean, _ = pair_sums(self.score, x, y, y, log_w=log_weights(w), pairs=pairs, reduce="softmax", kernel=kernel)
-        return self.gain * mean
+    @property
+    def V(self):
+        return None
+
+    @property
+    def reduce(self):
+        return Total(shift=self.beta, factor=self.gain)
 
 
-ENTRY = Entry("attention", "damped", Damped, "softmax attention, slowed down",
+ENTRY = Entry("attention", "damped", Damped, "unnormalised attention, slowed down",
               params={"beta": Param(2.0), "gain": Param(0.5, bounds=(0, 1), help="how much is left")})
 '''
 

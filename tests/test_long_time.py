@@ -483,7 +483,7 @@ def test_restart_goes_on_where_the_steps_ended():
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (af.SelfAttention(af.Hardmax()), "Softmax and Unnormalized, not Hardmax"),
+        (af.SelfAttention(af.Hardmax()), "for exponential maps .*, not Hardmax"),
         (af.SelfAttention(af.Softmax(V=-np.eye(2))), "B = V = I"),
         (af.SelfAttention(beta=1.0, space=af.Euclidean()), "on the sphere"),
         (af.SelfAttention(beta=1.0, pairs=af.Causal()), "every token sees all"),
