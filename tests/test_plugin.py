@@ -67,7 +67,7 @@ def test_the_property_tests_check_it(site):
 
 def test_the_property_tests_find_a_false_promise(tmp_path):
     """A map that declares a symmetry it does not have fails them."""
-    call = "    def __call__(self, x, *others, **rest):\n        return x[:1, :1] * super().__call__(x, *others, **rest)\n"
+    call = "    def __call__(self, x, *a, **k):\n        return x[:1, :1] * super().__call__(x, *a, **k)\n"
     reduce = "    @property\n    def reduce"
     lie = MAP.replace(reduce, f"{call}\n{reduce}").replace("rectified", "crooked")
     (tmp_path / "crooked_map.py").write_text(lie)
