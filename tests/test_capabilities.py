@@ -117,3 +117,32 @@ def test_growth_in_space_and_curves_of_the_page():
     assert af.SelfAttention(SLOW, space=af.Euclidean()).linear_part(3) is None
     assert theory.exact(af.SelfAttention(SOFT)) and theory.exact(af.SelfAttention(SLOW))
     assert not theory.exact(af.SelfAttention(af.Softmax(BETA, V=-np.eye(3))))
+
+
+class Halved(af.Softmax):
+    """Softmax attention at half the speed, in a call of its own."""
+
+    def __call__(self, *cloud, **options):
+        return super().__call__(*cloud, **options) / 2
+
+
+class Pulled(af.SelfAttention):
+    """Self-attention and a pull to the first axis, in a force of its own."""
+
+    def force(self, t, x, w, **options):
+        return super().force(t, x, w, **options) + jnp.eye(1, x.shape[1])
+
+
+@pytest.mark.parametrize("model", [af.SelfAttention(Halved(BETA)), Pulled(beta=BETA)])
+def test_what_computes_its_own_velocity_is_taken_at_its_word(model):
+    """No kernel, series or reduced equation stands in for a call, or a force, that was written anew."""
+    assert not theory.exact(model)
+    with pytest.raises(InputError, match="take simulate"):
+        af.long_time(model, X)
+    sampler = lambda key: af.sphere.uniform(n=9, d=3, key=key)  # noqa: E731
+    options = {"realizations": 2, "key": jax.random.key(0), "reduce": af.LastState(), "dt": 0.1}
+    ends = af.ensemble(model, sampler, ts=[0.4], **options).values
+    for r, end in enumerate(ends):
+        start = sampler(jax.random.fold_in(options["key"], r))
+        run = af.simulate(model, start, t1=0.4, save=1, solver="rk4", dt=0.1)
+        np.testing.assert_allclose(end, run.xs[-1], rtol=1e-12, atol=1e-14)

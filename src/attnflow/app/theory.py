@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..reductions import equiangular_flow, fastest_mode, growth_rate, uniform_energy
@@ -59,7 +58,7 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
 
 def exact(model: Any) -> bool:
     """Whether the reduced equations are about this model: identity matrices, everybody sees all."""
-    if not isinstance(model, SelfAttention) or depends_on_time(model.attention) or model.attention.zonal is None:
+    if not model.attention_alone or depends_on_time(model.attention) or model.attention.zonal is None:
         return False
     return isinstance(model.pairs, Full) and model.pairs.skip is None
 

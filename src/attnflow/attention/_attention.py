@@ -45,7 +45,7 @@ class AbstractAttention(eqx.Module):
 
     A map is a `score`, a matrix `V` of values, and what it makes of a row of scores, `reduce` of `pair_sums`; the
     velocity follows. A map that weighs its keys by more than their mass has `log_weights` of its own, and one that
-    knows a faster way to the same velocity its own `__call__`.
+    knows a faster way to the same velocity its own `__call__`; it then says itself what it qualifies for.
 
     The velocity has the height of `V`: `(n, d)`, except in a head of a multi-head map, whose `V` may be `(k, d)`.
     A query that no key is left for gets the velocity zero, with zero gradient.
@@ -122,13 +122,18 @@ class AbstractAttention(eqx.Module):
 
     @property
     def exponential(self) -> bool:
-        plain = type(self).log_weights is AbstractAttention.log_weights
         reduction, selection = as_reduction(self.reduce)
-        return plain and isinstance(reduction, Exponential) and selection is None
+        own = self._is_derived and type(self).log_weights is AbstractAttention.log_weights
+        return own and isinstance(reduction, Exponential) and selection is None
 
     @property
     def row_stochastic(self) -> bool:
-        return type(as_reduction(self.reduce)[0]) is Exponential
+        return self._is_derived and type(as_reduction(self.reduce)[0]) is Exponential
+
+    @property
+    def _is_derived(self) -> bool:
+        """Whether the velocity is that of score, values and reduction; of a call written anew nothing is known."""
+        return all(getattr(type(self), name) is getattr(AbstractAttention, name) for name in ("__call__", "values"))
 
     @property
     def isotropic(self) -> bool:

@@ -81,11 +81,7 @@ class InteractionEnergy(AbstractEnergy):
     on_sphere: bool = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        if not self._known:
-            return  # inside a transformation matrices cannot be looked at: the caller knows what they are
-        check_symmetric(self.score)
-        if not self.on_sphere and self.direction == 0:
-            raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
+        check_gradient(self.score, self.V, self.on_sphere)
 
     @property
     def scales(self) -> tuple[str, ...]:
@@ -127,11 +123,15 @@ class InteractionEnergy(AbstractEnergy):
         return is_concrete(self.score, self.V)
 
 
-def check_symmetric(score: Any) -> None:
-    """Refuse a bilinear score whose matrix is not symmetric."""
+def check_gradient(score: Any, V: Any, on_sphere: bool) -> None:
+    """Refuse matrices with which there is no energy: B that is not symmetric, and in R^d a V that is not B or -B."""
+    if not is_concrete(score, V):
+        return  # inside a transformation matrices cannot be looked at: the caller knows what they are
     B = None if score.matrix is None else np.asarray(score.matrix)
     if B is not None and not (B.shape == B.T.shape and np.allclose(B, B.T, rtol=0, atol=_tolerance(B))):
         raise InputError("this model has no energy: B is not symmetric; its flow is no gradient flow.")
+    if not on_sphere and direction(score, V) == 0:
+        raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
 
 
 def direction(score: Any, V: Any) -> int:

@@ -13,9 +13,9 @@ from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums._algebra import matmul
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
+from ..spaces import AbstractSpace, Sphere, log_weights
 from ._attention import AbstractAttention
-from ._energy import AbstractEnergy, check_symmetric, direction
+from ._energy import AbstractEnergy, check_gradient, direction
 from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
 
 # The step of the averaged update. In L2(w) its Jacobian is 1 - step (1 + P) with P the plan, whose eigenvalues lie in
@@ -193,6 +193,10 @@ class Sinkhorn(AbstractAttention):
             return _after(plan, self.half_steps), jnp.asarray(self.half_steps // 2), jnp.asarray(True)
         return _converged(plan, state, self.tol.astype(plan.y.dtype), self.max_iterations)
 
+    @property
+    def row_stochastic(self) -> bool:
+        return True
+
     def bounded_growth(self, d: int) -> str | None:
         return "the rates of Sinkhorn attention are bounded by |V|" if self.half_steps is None else None
 
@@ -220,11 +224,7 @@ class TransportEnergy(AbstractEnergy):
     on_sphere: bool = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        if not is_concrete(self.attention):
-            return
-        check_symmetric(self.attention.score)
-        if not self.on_sphere and self.direction == 0:
-            raise InputError("this model has no energy: in R^d only V = B or V = -B, symmetric, is a gradient flow.")
+        check_gradient(self.attention.score, self.attention.V, self.on_sphere)
 
     @property
     def scales(self) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..models import SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import AbstractPairs, Full, Hardmax, Total
 from ..pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
@@ -36,7 +35,7 @@ def why_not(model: Any, n: int, d: int, dtype: Any) -> str | None:
         return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32"
     if n > TOKENS or d > DIMENSION:
         return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
-    attention = model.attention if isinstance(model, SelfAttention) else None
+    attention = model.attention if model.attention_alone else None
     if attention is None or depends_on_time(attention):
         return "the kernel knows self-attention whose parameters do not change with time alone"
     hard = isinstance(attention.reduce, Hardmax)

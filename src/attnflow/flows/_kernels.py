@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..models import AbstractModel, SelfAttention
+from ..models import AbstractModel
 from ..models.schedules import depends_on_time
 from ..pairsums import Causal, Exponential, Total, resolve_kernel
 from ..pairsums._api import plain_kernel
@@ -70,7 +70,7 @@ def break_even(d: int, modes: int, causal: bool = False) -> float:
 
 def _structure(model: Any, x0: Array) -> str | None:
     """Why this model has no spectral sums whatever its numbers; `None` if it has."""
-    attention = model.attention if isinstance(model, SelfAttention) else None
+    attention = model.attention if model.attention_alone else None
     if attention is None or not attention.exponential:
         name = type(model if attention is None else attention).__name__
         return f"{name} does not say what it sums; give the number of modes, for example kernel='spectral:64'"

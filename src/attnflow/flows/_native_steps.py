@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..models import SelfAttention
 from ..models.schedules import depends_on_time
 from ..pairsums import Causal, Full, Total
 from ..pairsums._library import TRAJECTORIES, native
@@ -24,7 +23,7 @@ def why_not(model: Any, dtype: Any) -> str | None:
         return f"kernels for this processor: {native().told}"
     if jnp.dtype(dtype) not in (jnp.float32, jnp.float64):
         return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32 and float64"
-    attention = model.attention if isinstance(model, SelfAttention) else None
+    attention = model.attention if model.attention_alone else None
     if attention is None or depends_on_time(attention):
         return "the kernel knows self-attention whose parameters do not change with time alone"
     if not attention.exponential or not attention.score.is_bilinear:

@@ -9,7 +9,7 @@ from jaxtyping import Array, ArrayLike
 from .._numbers import real, whole
 from ..attention import Zonal
 from ..errors import InputError, SolveError
-from ..models import AbstractModel, SelfAttention
+from ..models import AbstractModel
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
@@ -265,8 +265,11 @@ def _padded(part: _Part) -> tuple[dict[str, Array], dict[str, Array]]:
 
 def _zonal(model: Any) -> Zonal:
     """The attention of a model whose long times are known; others are refused in a sentence."""
-    if not isinstance(model, SelfAttention):
-        raise InputError(f"long_time follows SelfAttention models, and {type(model).__name__} is none; take simulate.")
+    if not getattr(model, "attention_alone", False):
+        raise InputError(
+            f"long_time follows models of attention alone, SelfAttention, and {type(model).__name__} is none; take "
+            "simulate."
+        )
     attention = model.attention
     if not attention.exponential:
         raise InputError(

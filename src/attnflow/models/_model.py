@@ -35,6 +35,14 @@ class AbstractModel(eqx.Module):
         kernel: str = "auto",
     ) -> Float[Array, "n d"]: ...
 
+    @property
+    def attention_alone(self) -> bool:
+        """Whether the force is what the map `attention` reads from the tokens by `pairs`, and nothing else.
+
+        Kernels of trajectories, spectral sums, `long_time` and reduced equations take such models.
+        """
+        return False
+
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 

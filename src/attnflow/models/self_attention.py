@@ -74,6 +74,10 @@ class SelfAttention(AbstractModel):
             )
         return velocity
 
+    @property
+    def attention_alone(self) -> bool:
+        return type(self).force is SelfAttention.force
+
     def warm(
         self, t: ArrayLike, x: Float[Array, "n d"], w: Float[Array, " n"] | None, state: Any, *, kernel: str = "auto"
     ) -> Any:
