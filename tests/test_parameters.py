@@ -194,6 +194,7 @@ def test_the_command_sets_parameters(powers, tmp_path, capsys):
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("Stated for n = 2, 3, not 5.") == 2 and "With n = 5, x = 1, 3." in page
     assert "attnflow reproduce powers --set n=5 --set x=1,3 --scale quick" in page
+    assert "All claims that were judged hold." in page and "All claims hold." not in page
     assert len(re.findall(r'<section id="(.*)">', page)) == 3
     for bad, told in (("beta=2", "it has: n, x, betas, k"), ("n=many", "whole number; the default is 2, 3")):
         code, out, err = call(capsys, *run, "--set", bad)

@@ -76,8 +76,12 @@ next to it, one NetCDF file for each computation; the figures are there as PNG a
 def _summary(records: list[dict[str, Any]]) -> str:
     statuses = Counter(claim["status"] for record in records for claim in record["claims"])
     judged = sum(statuses.values()) - statuses["skipped"]
-    verdict = "All claims hold" if statuses["holds"] == judged else f"{statuses['holds']} of {judged} claims hold"
-    verdict = verdict if judged else "No claim was judged"
+    if not judged:
+        verdict = "No claim was judged"
+    elif statuses["holds"] < judged:
+        verdict = f"{statuses['holds']} of {judged} claims hold"
+    else:
+        verdict = "All claims that were judged hold" if statuses["skipped"] else "All claims hold"
     tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
     observed = sum(is_observation(claim) for record in records for claim in record["claims"])
     told = f" · {count(observed, 'observation')} among them" if observed else ""
