@@ -28,7 +28,7 @@ def single(
     import attnflow as af
 
     x0 = af.sphere.uniform(n=n, d=d, key=jax.random.key(0)).astype(dtype)
-    model = af.SelfAttention(beta=9.0, pairs=af.Causal() if causal else af.Full())
+    model = af.SelfAttention(beta=9.0, pairs=af.Causal() if causal else af.pairsums.Full())
 
     def run() -> float:
         stats = af.simulate(model, x0, t1=0.01 * steps, dt=0.01, solver="euler", save=1, throw=False).stats
@@ -50,7 +50,7 @@ def ensemble(n: int, d: int, realizations: int, steps: int, engine: str = "auto"
             lambda key: af.sphere.uniform(n=n, d=d, key=key),
             realizations=realizations,
             ts=jnp.linspace(0, 0.1 * steps, 11)[1:],
-            reduce=af.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
+            reduce=af.flows.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
             key=jax.random.key(0),
             solver="euler-retract",
             dt=0.1,

@@ -10,7 +10,7 @@ import numpy as np
 import attnflow as af
 
 H, BETA, N = 0.1, 9.0, 32
-STATE = af.LastState()
+STATE = af.flows.LastState()
 
 
 def contestants(d: int, realizations: int, steps: int) -> tuple[dict[str, Callable[[], object]], float, float]:

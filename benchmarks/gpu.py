@@ -81,7 +81,7 @@ def system(n: int, d: int, kind: str = "softmax") -> dict[str, Any]:
     for kernel in ("direct", "blocked", "dense"):
         if kernel == "dense" and n > 32768:
             continue
-        seen = af.Causal() if kind == "causal" else af.Full()
+        seen = af.Causal() if kind == "causal" else af.pairsums.Full()
         start = time.perf_counter()
         program = jax.jit(lambda x, k=kernel, p=seen: attention(x, x, pairs=p, kernel=k)).lower(tokens).compile()
         compile_seconds = time.perf_counter() - start
@@ -116,7 +116,7 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
     All n^2 pairs are counted, also where half of them are masked.
     """
     attention = af.Hardmax() if kind == "hardmax" else af.Softmax(beta=BETA)
-    model = af.SelfAttention(attention, pairs=af.Causal() if kind == "causal" else af.Full())
+    model = af.SelfAttention(attention, pairs=af.Causal() if kind == "causal" else af.pairsums.Full())
     long = 50 * steps  # draws and statistics take milliseconds, which few steps would not
     pairs = float(realizations) * n * n
     found: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
             lambda key: af.sphere.uniform(n=n, d=d, key=key).astype(jnp.float32),
             realizations=realizations,
             ts=[count * STEP],
-            reduce=af.Mean(lambda t, x, w: x),
+            reduce=af.flows.Mean(lambda t, x, w: x),
             key=jax.random.key(0),
             solver="euler-retract",
             dt=STEP,
@@ -194,7 +194,9 @@ def agreement() -> dict[str, float]:
             v = rng.standard_normal((m, p)).astype(np.float32)
             log_w = rng.standard_normal(m).astype(np.float32)
             log_w[rng.random(m) < 0.3 * (m > 1)] = -np.inf
-            num, log_z = af.pair_sums(af.Inner(beta), *map(jnp.asarray, (x, y, v)), log_w=log_w, kernel="direct")
+            num, log_z = af.pairsums.pair_sums(
+                af.pairsums.Inner(beta), *map(jnp.asarray, (x, y, v)), log_w=log_w, kernel="direct"
+            )
             s = beta * x.astype(float) @ y.T.astype(float) + log_w
             top = s.max(axis=1, keepdims=True)
             e = np.exp(s - top)

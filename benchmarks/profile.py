@@ -30,7 +30,7 @@ def exponentials() -> float:
 
     def one(x: Any) -> Any:
         def again(_: Any, x: Any) -> Any:
-            _, log_z = af.pair_sums(af.Inner(1.0), x, x, jnp.zeros((n, 0), x.dtype), kernel="auto")
+            _, log_z = af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, jnp.zeros((n, 0), x.dtype), kernel="auto")
             return x + 1e-9 * log_z[:, None]
 
         return jax.lax.fori_loop(0, repeats, again, x)

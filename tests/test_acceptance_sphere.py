@@ -20,7 +20,7 @@ ROWS = [0, 8, 40]  # t = 0, 1, 5
 W6 = np.arange(1, 7) / 21
 
 
-velocity_of = eqx.filter_jit(af.field)
+velocity_of = eqx.filter_jit(af.models.field)
 
 
 def around(*times, h=1e-3):
@@ -92,8 +92,8 @@ def test_A4_energy_for_general_B(sign, expected):
     run = af.simulate(model, weyl(10, 4), ts=[0.0, 1.0, 4.0])
     np.testing.assert_allclose(af.energy(run, scale="E_B"), expected, rtol=0, atol=1e-8)
     np.testing.assert_allclose(af.energy(run), expected, rtol=0, atol=1e-8)
-    assert af.is_gradient_flow(model, 4)
-    np.testing.assert_array_equal(np.sign(af.dissipation(run)), np.full(3, sign))
+    assert af.diagnostics.is_gradient_flow(model, 4)
+    np.testing.assert_array_equal(np.sign(af.diagnostics.dissipation(run)), np.full(3, sign))
 
 
 def test_A5_dissipation():
@@ -107,9 +107,9 @@ def test_A5_dissipation():
     law = [np.sum(W6 * zi * np.sum(velocity(x, W6, 2.0) ** 2, axis=1)) for x, zi in zip(states, z, strict=True)]
     np.testing.assert_allclose(law, (0.1611028, 0.3968346), rtol=1e-6)
     np.testing.assert_allclose(slopes, law, rtol=1e-4)
-    np.testing.assert_allclose(np.asarray(af.dissipation(run, scale="E"))[at[:, 1]], law, rtol=1e-7)
+    np.testing.assert_allclose(np.asarray(af.diagnostics.dissipation(run, scale="E"))[at[:, 1]], law, rtol=1e-7)
     rescaled = 4 * np.exp(-2.0) * np.array(law)  # the default scale
-    np.testing.assert_allclose(np.asarray(af.dissipation(run))[at[:, 1]], rescaled, rtol=1e-7)
+    np.testing.assert_allclose(np.asarray(af.diagnostics.dissipation(run))[at[:, 1]], rescaled, rtol=1e-7)
 
 
 def test_A5_energy_never_falls(sa_run, usa_run):
@@ -125,10 +125,10 @@ def test_A5_unnormalised_law():
     law = np.sum(W6 * np.sum(velocity(x, W6, 2.0, normalised=False) ** 2, axis=1))
     e = np.asarray(af.energy(fast, scale="E"))
     np.testing.assert_allclose((e[after] - e[before]) / 2e-3, law, rtol=1e-4)
-    np.testing.assert_allclose(af.dissipation(fast, scale="E")[now], law, rtol=1e-10)
+    np.testing.assert_allclose(af.diagnostics.dissipation(fast, scale="E")[now], law, rtol=1e-10)
     slow = af.simulate(usa(2.0, shifted=True), weyl(6, 3), ts=ts * np.exp(2.0), weights=W6)
     np.testing.assert_allclose(slow.xs, fast.xs, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(af.dissipation(slow, scale="E")[now], law * np.exp(-2.0), rtol=1e-7)
+    np.testing.assert_allclose(af.diagnostics.dissipation(slow, scale="E")[now], law * np.exp(-2.0), rtol=1e-7)
 
 
 def test_A6_splitting_a_weight(sa_run):
@@ -174,7 +174,9 @@ def test_A8_equiangular(n, final, kind):
     pairs = gram[:, ~np.eye(n, dtype=bool)]
     witness = solve_ivp(lambda t, g: rate(g, n, 3.0, kind), (0, 2), [0.0], "DOP853", ts, rtol=1e-12, atol=1e-13).y[0]
     np.testing.assert_allclose(pairs, np.broadcast_to(witness[:, None], pairs.shape), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(af.equiangular_flow(ts, n=n, beta=3.0, kind=kind), witness, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        af.reductions.equiangular_flow(ts, n=n, beta=3.0, kind=kind), witness, rtol=0, atol=1e-10
+    )
     if kind == "SA":
         np.testing.assert_allclose(pairs[-1], final, rtol=0, atol=1e-8)
 
@@ -187,9 +189,9 @@ A9_TABLE = {
 
 @pytest.mark.parametrize("n", A9_TABLE)
 def test_A9_phase_curve(n):
-    np.testing.assert_allclose(af.phase_time(np.arange(10.0), n=n), A9_TABLE[n], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(af.reductions.phase_time(np.arange(10.0), n=n), A9_TABLE[n], rtol=0, atol=1e-5)
     at_zero = 0.5 * np.log((1 + (n - 1) * (1 - 1e-3)) / 1e-3)
-    np.testing.assert_allclose(af.phase_time(0.0, n=n), at_zero, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.phase_time(0.0, n=n), at_zero, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n, beta, delta, kind", [(32, 5.0, 1e-3, "SA"), (7, 2.5, 0.2, "SA"), (6, 2.0, 1e-2, "USA")])
@@ -201,7 +203,9 @@ def test_A9_against_an_event_of_an_integrator(n, beta, delta, kind):
     solution = solve_ivp(
         lambda t, g: rate(g, n, beta, kind), (0, 100), [0.0], "DOP853", events=reached, rtol=1e-12, atol=1e-14
     )
-    np.testing.assert_allclose(af.phase_time(beta, n=n, delta=delta, kind=kind), solution.t_events[0][0], rtol=1e-8)
+    np.testing.assert_allclose(
+        af.reductions.phase_time(beta, n=n, delta=delta, kind=kind), solution.t_events[0][0], rtol=1e-8
+    )
 
 
 def test_equiangular_closed_forms_at_beta_zero():
@@ -209,9 +213,11 @@ def test_equiangular_closed_forms_at_beta_zero():
     ts = np.linspace(0, 3, 5)
     for n in (2, 5):
         expected = (np.exp(2 * ts) - 1) / (np.exp(2 * ts) + n - 1)
-        np.testing.assert_allclose(af.equiangular_flow(ts, n=n, beta=0.0), expected, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(af.equiangular_flow(ts, n=n, beta=0.0, kind="USA"), expected, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(af.equiangular_flow(ts, n=2, beta=0.0), np.tanh(ts), rtol=0, atol=1e-10)
+        np.testing.assert_allclose(af.reductions.equiangular_flow(ts, n=n, beta=0.0), expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(
+            af.reductions.equiangular_flow(ts, n=n, beta=0.0, kind="USA"), expected, rtol=0, atol=1e-10
+        )
+    np.testing.assert_allclose(af.reductions.equiangular_flow(ts, n=2, beta=0.0), np.tanh(ts), rtol=0, atol=1e-10)
     for n, beta, kind in ((2, 0.0, "SA"), (5, 3.0, "USA"), (32, 7.0, "shifted USA")):
         g = np.linspace(-1 / (n - 1), 1, 9)
         ours = equiangular_rate(g, n=n, beta=beta, kind=kind)
@@ -273,7 +279,9 @@ def test_A11_energy_of_the_uniform_law(d):
         keys = np.zeros((60, d))
         keys[:, 0], keys[:, 1] = z, np.sqrt(1 - z**2)
         pole = jnp.asarray(np.eye(1, d))
-        _, log_z = af.pair_sums(af.Inner(beta), pole, jnp.asarray(keys), 1.0, log_w=jnp.log(w / w.sum()), reduce="exp")
+        _, log_z = af.pairsums.pair_sums(
+            af.pairsums.Inner(beta), pole, jnp.asarray(keys), 1.0, log_w=jnp.log(w / w.sum()), reduce="exp"
+        )
         value = np.exp(log_z[0]) / (2 * beta)
     np.testing.assert_allclose(value, A11[d], rtol=0, atol=1e-9)
 

@@ -61,7 +61,7 @@ def biases(pairs, n, m):
     inside, outside = np.zeros((n, m)), np.zeros((n, m))
     for i in range(n):
         for j in range(m):
-            if isinstance(pairs, af.Full):
+            if isinstance(pairs, af.pairsums.Full):
                 if pairs.skip is not None and pairs.skip[0][i] == pairs.skip[1][j]:
                     outside[i, j] = -np.inf
                 continue
@@ -82,8 +82,8 @@ MAPS = {
     "linear": (af.Linear(0.6, Q=Q, K=K, V=V), dict(A=0.6 * K.T @ Q, V=V)),
 }
 PAIRS = {
-    "full": lambda n, m: af.Full(),
-    "self term skipped": lambda n, m: af.Full(skip=(np.arange(n), np.arange(m))),
+    "full": lambda n, m: af.pairsums.Full(),
+    "self term skipped": lambda n, m: af.pairsums.Full(skip=(np.arange(n), np.arange(m))),
     "causal": lambda n, m: af.Causal(),
     "strict": lambda n, m: af.Causal(strict=True),
     "alibi": lambda n, m: af.Causal(slope=0.3),
@@ -114,7 +114,7 @@ def test_engines_agree(kind):
 def test_nothing_to_attend_to_is_velocity_zero_with_zero_gradient(kind):
     attention, _ = MAPS[kind]
     y = jnp.asarray(Y)
-    alone = af.Full(skip=jnp.zeros(7, int))  # all tokens carry the same label
+    alone = af.pairsums.Full(skip=jnp.zeros(7, int))  # all tokens carry the same label
     strict = af.Causal(strict=True)  # the first token sees nobody
     for pairs, rows in ((alone, slice(None)), (strict, slice(1))):
         assert not np.any(attention(y, y, jnp.asarray(W), pairs=pairs)[rows])
@@ -130,7 +130,7 @@ def test_map_is_a_field_on_both_spaces(kind, space):
     x0 = jnp.asarray(Y / np.linalg.norm(Y, axis=1)[:, None])
     model = af.SelfAttention(attention, space=space)
     expected = loop(kind, np.asarray(x0), np.asarray(x0), np.full(7, 1 / 7), *np.zeros((2, 7, 7)), **constants)
-    np.testing.assert_allclose(af.field(model, 0.0, x0), space.project(x0, jnp.asarray(expected)), atol=1e-12)
+    np.testing.assert_allclose(af.models.field(model, 0.0, x0), space.project(x0, jnp.asarray(expected)), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", MAPS)
@@ -236,7 +236,9 @@ def test_sigmoid_with_minus_log_n_tends_to_unnormalised():
 def test_linear_in_linear_time_is_the_sum_over_pairs():
     attention = MAPS["linear"][0]
     x, y, w = jnp.asarray(X), jnp.asarray(Y), jnp.asarray(W)
-    skip_nobody = af.Full(skip=(jnp.arange(5), jnp.arange(5, 12)))  # goes through the pairs, and leaves none out
+    skip_nobody = af.pairsums.Full(
+        skip=(jnp.arange(5), jnp.arange(5, 12))
+    )  # goes through the pairs, and leaves none out
     np.testing.assert_allclose(attention(x, y, w), attention(x, y, w, pairs=skip_nobody), rtol=1e-12)
     np.testing.assert_allclose(attention(x, y), attention(x, y, pairs=skip_nobody), rtol=1e-12)
     second_moment = sum(W[j] * np.outer(Y[j], Y[j]) for j in range(7))
@@ -315,7 +317,7 @@ def test_every_map_is_registered_and_exported():
     x = jnp.asarray(Y / np.linalg.norm(Y, axis=1)[:, None])
     for name, entry in found.items():
         attention = entry.build()
-        assert isinstance(attention, af.AbstractAttention)
+        assert isinstance(attention, af.attention.AbstractAttention)
         assert np.isfinite(attention(x, x)).all()
         assert getattr(af, type(attention).__name__) is type(attention)
         assert entry.papers and "@" in af.cite(attention)

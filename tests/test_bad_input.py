@@ -111,10 +111,10 @@ BUILDERS = {
     "no dimension": (lambda: af.sphere.weyl(n=2, d=0), r"d = 0"),
     "gaussian": (lambda: af.euclidean.gaussian(n=-1, d=2, key=jax.random.key(0)), r"n = -1"),
     "orthonormal": (lambda: af.sphere.orthonormal(n=4, d=3), r"n = 4 .*dimension d = 3"),
-    "equiangular n": (lambda: af.equiangular_flow([0.0, 1.0], n=1, beta=1.0), r"n = 1"),
-    "equiangular rho": (lambda: af.equiangular_flow([0.0, 1.0], n=3, beta=1.0, rho0=-0.8), r"rho0 = -0\.8"),
-    "equiangular beta": (lambda: af.equiangular_flow([0.0, 1.0], n=3, beta=-1.0), r"beta = -1\.0 "),
-    "phase delta": (lambda: af.phase_time(1.0, n=3, delta=1.5), r"delta = 1\.5"),
+    "equiangular n": (lambda: af.reductions.equiangular_flow([0.0, 1.0], n=1, beta=1.0), r"n = 1"),
+    "equiangular rho": (lambda: af.reductions.equiangular_flow([0.0, 1.0], n=3, beta=1.0, rho0=-0.8), r"rho0 = -0\.8"),
+    "equiangular beta": (lambda: af.reductions.equiangular_flow([0.0, 1.0], n=3, beta=-1.0), r"beta = -1\.0 "),
+    "phase delta": (lambda: af.reductions.phase_time(1.0, n=3, delta=1.5), r"delta = 1\.5"),
     "precision": (lambda: af.precision("float16"), r"precision 'float16' is unknown"),
     "registry": (lambda: af.registry.get("attention", "magic"), r"attention 'magic' is unknown; there are: .*softmax"),
 }
@@ -208,8 +208,10 @@ def test_energies_that_mean_nothing_are_refused():
     refused(of(af.Softmax(B=2 * np.eye(3)), "E"), r"no scale 'E'; take E_B")
     refused(of(af.Softmax(V=2 * np.eye(3)), space=af.Euclidean()), r"no energy: in R\^d")
     refused(of(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0]))), r"no energy: its parameters change with time")
-    assert not af.is_gradient_flow(af.SelfAttention(af.Softmax(V=2 * skew)), 3)
-    refused(of(af.Softmax(V=skew), diagnostic=af.dissipation), r"no gradient flow \(V is neither B nor -B\)")
+    assert not af.diagnostics.is_gradient_flow(af.SelfAttention(af.Softmax(V=2 * skew)), 3)
+    refused(
+        of(af.Softmax(V=skew), diagnostic=af.diagnostics.dissipation), r"no gradient flow \(V is neither B nor -B\)"
+    )
 
 
 def test_errors_are_what_python_expects():
@@ -231,11 +233,17 @@ def test_double_tokens_taken_as_single_are_told_once(door, monkeypatch):
     def sample(key):
         return jnp.asarray(X, jnp.float32)
 
-    given = {"realizations": 1, "ts": [0.1], "reduce": af.LastState(), "key": jax.random.key(0), "engine": "batched"}
+    given = {
+        "realizations": 1,
+        "ts": [0.1],
+        "reduce": af.flows.LastState(),
+        "key": jax.random.key(0),
+        "engine": "batched",
+    }
     calls = {
         "simulate": lambda: simulate(ts=[0.1], t1=None, solver="euler", dt=0.1),
-        "diagnostics": lambda: af.order_parameter(X),
-        "pair sums": lambda: af.pair_sums(af.Inner(1.0), X, X, 1.0),
+        "diagnostics": lambda: af.diagnostics.order_parameter(X),
+        "pair sums": lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), X, X, 1.0),
         "Gaussians": lambda: af.gaussian.flow(af.Softmax(1e-3), np.ones(1), np.zeros((1, 1)), t1=0.1),
         "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
     }
@@ -256,31 +264,31 @@ KEYS = ("x", 3.5, HUGE, True, [1, 2], np.arange(5), np.zeros(5, np.uint32), np.n
 
 
 def ensemble(**options: Any):
-    given = {"realizations": 2, "ts": [0.1], "reduce": af.LastState(), "key": jax.random.key(0), **options}
+    given = {"realizations": 2, "ts": [0.1], "reduce": af.flows.LastState(), "key": jax.random.key(0), **options}
     return af.ensemble(SA, lambda key: X, **given)
 
 
 DOORS = {
     "tokens": lambda: simulate([[HUGE, 1], [1, 0]]),
     "weights": lambda: simulate(weights=[HUGE, 1, 1, 1]),
-    "queries": lambda: af.pair_sums(af.Inner(1.0), [[HUGE, 1]], [[1, 1]], 1.0),
+    "queries": lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), [[HUGE, 1]], [[1, 1]], 1.0),
     "clouds": lambda: af.inner_products([[HUGE, 1], [1, 0]]),
-    "rows": lambda: af.pair_weights(af.Inner(1.0), X, X, rows=[HUGE]),
-    "skip": lambda: af.Full(skip=[HUGE, 1]),
+    "rows": lambda: af.pairsums.pair_weights(af.pairsums.Inner(1.0), X, X, rows=[HUGE]),
+    "skip": lambda: af.pairsums.Full(skip=[HUGE, 1]),
     "at": lambda: af.Causal(at=[HUGE]),
     "output matrices": lambda: af.MultiHead([af.Softmax(1.0)], W=[10**400]),
-    "points": lambda: af.Perceptron(a=np.eye(2)).potential([HUGE, 1]),
-    "modes": lambda: af.modes(X[:, :2] / np.linalg.norm(X[:, :2], axis=1)[:, None], 10**400),
+    "points": lambda: af.models.Perceptron(a=np.eye(2)).potential([HUGE, 1]),
+    "modes": lambda: af.diagnostics.modes(X[:, :2] / np.linalg.norm(X[:, :2], axis=1)[:, None], 10**400),
     "scale": lambda: af.energy(simulate(t1=0.1), scale=CHOICES),
     "scale of one cloud": lambda: SA.energy().value(jnp.asarray(X), scale=CHOICES),
     "scale by a wrong name": lambda: SA.energy().value(jnp.asarray(X), scale="Eh"),
     "scale of Sinkhorn": lambda: af.SelfAttention(af.Sinkhorn(1.0)).energy().scale(CHOICES),
-    "kernel": lambda: af.pair_sums(af.Inner(1.0), X, X, X, kernel=CHOICES),
+    "kernel": lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), X, X, X, kernel=CHOICES),
     "solver": lambda: simulate(solver=CHOICES),
     "precision": lambda: af.precision(CHOICES),
-    "cloud": lambda: af.hardmax_cloud(CHOICES),
-    "matrix": lambda: af.hardmax_matrix(CHOICES),
-    "normalize": lambda: af.causal_model(4, normalize=CHOICES),
+    "cloud": lambda: af.models.hardmax_cloud(CHOICES),
+    "matrix": lambda: af.models.hardmax_matrix(CHOICES),
+    "normalize": lambda: af.models.causal_model(4, normalize=CHOICES),
     "kind": lambda: af.registry.entries(CHOICES),
     "entry": lambda: af.registry.get("attention", CHOICES),
     "mode": lambda: af.interpolate([X], [X], mode=CHOICES),
@@ -300,7 +308,7 @@ def test_huge_integers_and_arrays_in_place_of_names(door):
 def test_what_is_no_random_key(key):
     for draw in (
         lambda: af.sphere.uniform(n=2, d=2, key=key),
-        lambda: af.smoothness.local_lipschitz(af.Softmax(1.0), X, key=key),
+        lambda: af.diagnostics.smoothness.local_lipschitz(af.Softmax(1.0), X, key=key),
         lambda: af.measures.sliced(X, X, key=key),
     ):
         with pytest.raises(InputError, match="is no random key"):

@@ -30,7 +30,7 @@ CUTS = [
 @pytest.mark.parametrize("n, m, tile, name, causal, by_difference, weighted", CUTS)
 def test_any_cut_equals_the_dense_sum(n, m, tile, name, causal, by_difference, weighted) -> None:
     reduction, selection = as_reduction(REDUCTIONS[name])
-    pairs = af.Causal(slope=0.1, at=np.arange(n)) if causal else af.Full()
+    pairs = af.Causal(slope=0.1, at=np.arange(n)) if causal else af.pairsums.Full()
 
     @jax.jit
     def both(beta, x, y, v, log_w):
@@ -50,7 +50,7 @@ def test_any_cut_equals_the_dense_sum(n, m, tile, name, causal, by_difference, w
 
 def temporary_bytes(transform, n: int) -> int:
     def attend(x):
-        return af.pair_sums(Inner(9.0), x, x, x, kernel="blocked")[0]
+        return af.pairsums.pair_sums(Inner(9.0), x, x, x, kernel="blocked")[0]
 
     x = jax.ShapeDtypeStruct((n, 3), jnp.float64)
     return jax.jit(transform(attend)).lower(x).compile().memory_analysis().temp_size_in_bytes

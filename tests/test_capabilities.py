@@ -16,7 +16,7 @@ X = af.sphere.uniform(n=6, d=3, key=jax.random.key(3))
 W = jnp.asarray(np.random.default_rng(3).dirichlet(np.ones(6)))
 
 
-class Plain(af.AbstractAttention):
+class Plain(af.attention.AbstractAttention):
     """Softmax attention, or with `slower` the unnormalised map on a clock that is slower by a factor."""
 
     beta: jax.Array
@@ -91,7 +91,7 @@ def test_engines_take_it(own, known):
     cloud = af.sphere.uniform(n=2000, d=2, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(own), cloud, t1=0.01, save=1, rtol=1e-6)
     assert run.provenance["options"]["kernel"].startswith("spectral")
-    options = {"realizations": 4, "key": jax.random.key(0), "reduce": af.LastState(), "dt": 0.1}
+    options = {"realizations": 4, "key": jax.random.key(0), "reduce": af.flows.LastState(), "dt": 0.1}
     sampler = lambda key: af.sphere.uniform(n=9, d=3, key=key)  # noqa: E731
     factor = 8.0 if own is SLOW else 1.0
     ends = [
@@ -106,7 +106,7 @@ def test_the_energy_is_derived():
     for attention in (SOFT, SLOW):
         run = af.simulate(af.SelfAttention(attention), X, ts=[0.0, 1e-4, 2e-4], weights=W, rtol=1e-12, atol=1e-14)
         energy = np.asarray(af.energy(run))
-        assert af.dissipation(run)[1] == pytest.approx((energy[2] - energy[0]) / 2e-4, rel=1e-5)
+        assert af.diagnostics.dissipation(run)[1] == pytest.approx((energy[2] - energy[0]) / 2e-4, rel=1e-5)
     with pytest.raises(InputError, match="declares no energy"):
         af.Hardmax().energy(af.Sphere())
 
@@ -140,7 +140,7 @@ def test_what_computes_its_own_velocity_is_taken_at_its_word(model):
     with pytest.raises(InputError, match="take simulate"):
         af.long_time(model, X)
     sampler = lambda key: af.sphere.uniform(n=9, d=3, key=key)  # noqa: E731
-    options = {"realizations": 2, "key": jax.random.key(0), "reduce": af.LastState(), "dt": 0.1}
+    options = {"realizations": 2, "key": jax.random.key(0), "reduce": af.flows.LastState(), "dt": 0.1}
     ends = af.ensemble(model, sampler, ts=[0.4], **options).values
     for r, end in enumerate(ends):
         start = sampler(jax.random.fold_in(options["key"], r))

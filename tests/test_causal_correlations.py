@@ -45,13 +45,13 @@ def series(c, y, shift=1):
 
 def test_a1_psi_is_its_series():
     c, y = np.meshgrid(np.geomspace(1e-3, 10, 40), np.geomspace(1e-3, 10, 40))
-    np.testing.assert_allclose(af.causal.psi(c, y), series(c, y), rtol=1e-12)
-    np.testing.assert_allclose(af.causal.psi(c, y), np.sqrt(c / y) * iv(1, 2 * np.sqrt(c * y)), rtol=1e-12)
-    np.testing.assert_allclose(af.causal.psi_derivative(c, y), series(c, y, 2), rtol=1e-12)
-    assert af.causal.psi(3.0, 0.0) == 3 and af.causal.psi_derivative(3.0, 0.0) == 4.5
-    assert af.causal.psi(0.0, 5.0) == 0
-    np.testing.assert_allclose(af.causal.psi(1e-200, 1e-200), 1e-200, rtol=1e-12)
-    np.testing.assert_allclose(af.causal.psi(300.0, 300.0), iv(1, 600.0), rtol=1e-11)
+    np.testing.assert_allclose(af.reductions.causal.psi(c, y), series(c, y), rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.causal.psi(c, y), np.sqrt(c / y) * iv(1, 2 * np.sqrt(c * y)), rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.causal.psi_derivative(c, y), series(c, y, 2), rtol=1e-12)
+    assert af.reductions.causal.psi(3.0, 0.0) == 3 and af.reductions.causal.psi_derivative(3.0, 0.0) == 4.5
+    assert af.reductions.causal.psi(0.0, 5.0) == 0
+    np.testing.assert_allclose(af.reductions.causal.psi(1e-200, 1e-200), 1e-200, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.causal.psi(300.0, 300.0), iv(1, 600.0), rtol=1e-11)
 
 
 @pytest.mark.parametrize("slope", [0.0, 1e-9, 1.0, 30.0])
@@ -60,11 +60,11 @@ def test_a4_the_total_is_exponential(slope):
     a, t, at = iv(1, 1.0), 1.0, 0.7
 
     def integrand(x):
-        return float(af.causal.two_time(t, at * np.exp(-x), a=a, slope=slope, at=at)) * at * np.exp(-x)
+        return float(af.reductions.causal.two_time(t, at * np.exp(-x), a=a, slope=slope, at=at)) * at * np.exp(-x)
 
     found = quad(integrand, 0, 300, epsabs=1e-10, limit=400)[0]
-    np.testing.assert_allclose(found, af.causal.two_time_total(t, a=a), atol=1e-7)
-    assert abs(float(af.causal.two_time_total(t, a=a)) - 0.759728) < 1e-6
+    np.testing.assert_allclose(found, af.reductions.causal.two_time_total(t, a=a), atol=1e-7)
+    assert abs(float(af.reductions.causal.two_time_total(t, a=a)) - 0.759728) < 1e-6
 
 
 @pytest.mark.parametrize("slope", [0.0, 1.0, 4.0])
@@ -73,10 +73,12 @@ def test_the_equal_time_correlation_is_its_integral(slope):
     a, t, s, at = 1.7, 0.8, 0.4, 0.9
 
     def g(target, r):
-        return float(af.causal.two_time(t, r, a=a, slope=slope, at=target))
+        return float(af.reductions.causal.two_time(t, r, a=a, slope=slope, at=target))
 
     inside = quad(lambda x: g(at, s * np.exp(-x)) * g(s, s * np.exp(-x)) * s * np.exp(-x), 0, 200, limit=400)[0]
-    np.testing.assert_allclose(af.causal.equal_time(t, s, a=a, slope=slope, at=at), g(at, s) + inside, rtol=1e-7)
+    np.testing.assert_allclose(
+        af.reductions.causal.equal_time(t, s, a=a, slope=slope, at=at), g(at, s) + inside, rtol=1e-7
+    )
 
 
 def test_equal_times_of_far_sources():
@@ -92,12 +94,12 @@ def test_equal_times_of_far_sources():
         return 2 * v * np.exp(log_psi(v**2) + log_psi(v**2 + far) - v**2 - log_psi(far))
 
     inside = sum(quad(part, a, a + 2, epsabs=0, epsrel=1e-12)[0] for a in range(0, 30, 2))
-    found = af.causal.equal_time(1.0, s, a=c, slope=0.0)
+    found = af.reductions.causal.equal_time(1.0, s, a=c, slope=0.0)
     np.testing.assert_allclose(np.log(found), log_psi(far) + np.log1p(inside), atol=1e-12)
 
 
 def test_a6_equal_times():
-    found = af.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), slope=1.0)
+    found = af.reductions.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), slope=1.0)
     np.testing.assert_allclose(found, [1.4600, 1.2782, 1.4247], atol=1e-4)
 
 
@@ -105,22 +107,22 @@ def test_a6_equal_times():
 def test_rates_are_those_of_the_linearised_force(d):
     """The kernel averaged against a zonal polynomial, by quadrature over the sphere (Funk and Hecke)."""
     beta, (nodes, mass) = 1.3, roots_jacobi(60, (d - 3) / 2, (d - 3) / 2)
-    zonal = af.causal.zonal(nodes, 4, d)
+    zonal = af.reductions.causal.zonal(nodes, 4, d)
     kappa = (mass * np.exp(beta * nodes)) @ zonal / mass.sum()
     l = np.arange(1, 5)  # noqa: E741
-    np.testing.assert_allclose(af.causal.rates(beta, 4, d), l * (l + d - 2) * kappa, rtol=1e-9)
+    np.testing.assert_allclose(af.reductions.causal.rates(beta, 4, d), l * (l + d - 2) * kappa, rtol=1e-9)
     first = mass @ np.exp(beta * nodes) / mass.sum()
-    soft = af.causal.rates(beta, [2, 4], d, normalize="softmax")
+    soft = af.reductions.causal.rates(beta, [2, 4], d, normalize="softmax")
     np.testing.assert_allclose(soft, (l * (l + d - 2) * kappa / (beta * first))[[1, 3]], rtol=1e-9)
-    tiny, none = (af.causal.rates(b, 3, d, normalize="softmax") for b in (1e-9, 0.0))
+    tiny, none = (af.reductions.causal.rates(b, 3, d, normalize="softmax") for b in (1e-9, 0.0))
     np.testing.assert_allclose(tiny, none, atol=1e-8)
 
 
 def test_zonal_polynomials():
     u = np.linspace(-1, 1, 9)
-    np.testing.assert_allclose(af.causal.zonal(np.cos(3 * u), 5)[:, 4], np.cos(15 * u), atol=1e-13)
+    np.testing.assert_allclose(af.reductions.causal.zonal(np.cos(3 * u), 5)[:, 4], np.cos(15 * u), atol=1e-13)
     gegenbauer = eval_gegenbauer(4, 1.5, u) / eval_gegenbauer(4, 1.5, 1.0)
-    np.testing.assert_allclose(af.causal.zonal(u, 4, 5)[:, 3], gegenbauer, atol=1e-13)
+    np.testing.assert_allclose(af.reductions.causal.zonal(u, 4, 5)[:, 3], gegenbauer, atol=1e-13)
 
 
 # Matrices ------------------------------------------------------------------------------------------------------------
@@ -130,7 +132,9 @@ def test_matrix_forms_are_rows_of_exponentials():
     rng = np.random.default_rng(0)
     w = np.tril(rng.uniform(size=(40, 40)), -1) / 20
     t, a = np.array([0.5, 3.0])[:, None], np.array([0.3, 1.0, 4.0])
-    two, equal = (f(t, a, w, target=30) for f in (af.causal.two_time_matrix, af.causal.equal_time_matrix))
+    two, equal = (
+        f(t, a, w, target=30) for f in (af.reductions.causal.two_time_matrix, af.reductions.causal.equal_time_matrix)
+    )
     for i, j in np.ndindex(2, 3):
         E = expm(float(t[i, 0] * a[j]) * w)
         np.testing.assert_allclose(two[i, j], 40 * E[30], rtol=1e-11, atol=1e-11)
@@ -140,10 +144,10 @@ def test_matrix_forms_are_rows_of_exponentials():
 def test_a5_many_tokens_are_the_continuum():
     n, at = 1000, [0.1, 0.5, 0.9]
     s = (np.arange(n - 1) + 0.5) / n
-    found = np.interp(at, s, af.causal.two_time_matrix(1.0, iv(1, 1.0), alibi(n, 1.0))[:-1])
+    found = np.interp(at, s, af.reductions.causal.two_time_matrix(1.0, iv(1, 1.0), alibi(n, 1.0))[:-1])
     np.testing.assert_allclose(found, [0.7367, 0.7059, 0.8469], rtol=3e-3)
     np.testing.assert_allclose(
-        af.causal.two_time(1.0, at, a=iv(1, 1.0), slope=1.0), [0.7367, 0.7059, 0.8469], atol=6e-5
+        af.reductions.causal.two_time(1.0, at, a=iv(1, 1.0), slope=1.0), [0.7367, 0.7059, 0.8469], atol=6e-5
     )
 
 
@@ -154,23 +158,23 @@ def test_matrix_forms_solve_their_equation():
         lambda t, E: (a * w @ E.reshape(12, 12)).ravel(), (0, 1.5), np.eye(12).ravel(), rtol=1e-11, atol=1e-12
     )
     last = E.y[:, -1].reshape(12, 12)
-    np.testing.assert_allclose(af.causal.two_time_matrix(1.5, a, w), 12 * last[-1], rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(af.causal.equal_time_matrix(1.5, a, w), 12 * last @ last[-1], rtol=1e-8)
+    np.testing.assert_allclose(af.reductions.causal.two_time_matrix(1.5, a, w), 12 * last[-1], rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(af.reductions.causal.equal_time_matrix(1.5, a, w), 12 * last @ last[-1], rtol=1e-8)
 
 
 # The profile ---------------------------------------------------------------------------------------------------------
 
 
 def test_a2_critical_times():
-    found = af.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], slope=1.0)
+    found = af.reductions.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], slope=1.0)
     np.testing.assert_allclose(found, [5.911579, 2.457489, 0.600716, 0.174018], atol=1e-6)
-    assert af.causal.critical_time(beta=1.0, slope=0.0) == 0
+    assert af.reductions.causal.critical_time(beta=1.0, slope=0.0) == 0
     far = [1e-200, 400.0]  # one mode, where squares of rates underflow and overflow
     expected = [2 * -np.expm1(-1.0) / first for first in (0.5e-200, iv(1, 400.0))]
-    np.testing.assert_allclose(af.causal.critical_time(beta=far, slope=1.0, modes=1), expected, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.causal.critical_time(beta=far, slope=1.0, modes=1), expected, rtol=1e-12)
     t, step = float(found[1]), 1e-5
     for factor, sign in ((0.99, 1), (1.01, -1)):  # S rises at its end, or falls
-        S = af.causal.retrieval_profile([1 - step, 1.0], factor * t, **ONE)
+        S = af.reductions.causal.retrieval_profile([1 - step, 1.0], factor * t, **ONE)
         assert np.sign(S[1] - S[0]) == sign
 
 
@@ -181,26 +185,26 @@ def test_a3_the_source_found_worst():
         (1.5, 0.41832, 2.119305),
         (2, 0.63292, 3.146466),
     ):
-        found = af.causal.profile_minimum(t, **ONE)
+        found = af.reductions.causal.profile_minimum(t, **ONE)
         np.testing.assert_allclose(found, [s, value], atol=1e-5)
-    assert np.isnan(af.causal.profile_minimum(5.0, **ONE).s)
-    assert abs(float(af.causal.retrieval_profile(1.0, 1.0, **ONE)) - 1.638251) < 1e-6
+    assert np.isnan(af.reductions.causal.profile_minimum(5.0, **ONE).s)
+    assert abs(float(af.reductions.causal.retrieval_profile(1.0, 1.0, **ONE)) - 1.638251) < 1e-6
 
 
 def test_the_minimum_is_one_by_evaluation():
     """Against a grid of the profile itself, which knows no derivative; also at a place that no plot would show."""
     for t, beta, slope in ((1.0, 1.0, 1.0), (0.01, 0.3, 8.0)):
-        least = af.causal.profile_minimum(t, beta=beta, slope=slope)
+        least = af.reductions.causal.profile_minimum(t, beta=beta, slope=slope)
         s = least.s * np.exp(np.linspace(-0.1, 0.1, 4001))
-        S = af.causal.retrieval_profile(s, t, beta=beta, slope=slope)
+        S = af.reductions.causal.retrieval_profile(s, t, beta=beta, slope=slope)
         np.testing.assert_allclose(s[S.argmin()], least.s, rtol=5e-4)
         np.testing.assert_allclose(S.min(), least.value, rtol=1e-9)
 
 
 def test_the_minimum_is_found_where_the_profile_underflows():
     """First sources weigh e^{-800}, which is no double: signs of the derivative must survive."""
-    least = af.causal.profile_minimum(1e-3, beta=1.0, slope=800.0, modes=1)
-    assert af.causal.profile_shape([0.0, 1e-3], beta=1.0, slope=800.0).tolist() == ["other", "one minimum"]
+    least = af.reductions.causal.profile_minimum(1e-3, beta=1.0, slope=800.0, modes=1)
+    assert af.reductions.causal.profile_shape([0.0, 1e-3], beta=1.0, slope=800.0).tolist() == ["other", "one minimum"]
     c, slope = iv(1, 1.0) * 1e-3, 800.0
 
     def rising(s):  # λψ - qψ', written out
@@ -212,19 +216,21 @@ def test_the_minimum_is_found_where_the_profile_underflows():
 
 
 def test_slopes_move_the_minimum():
-    found = [af.causal.profile_minimum(1.0, beta=1.0, slope=slope).s for slope in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)]
+    found = [
+        af.reductions.causal.profile_minimum(1.0, beta=1.0, slope=slope).s for slope in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    ]
     np.testing.assert_allclose(found, [np.nan, 0.5609, 0.2593, 0.1187, 0.0529, 0.0225], atol=6e-5)
 
 
 def test_a10_without_slope_there_is_no_recency():
     s = np.geomspace(1e-9, 1, 3000)
     for t, beta in ((0.1, 1.0), (1.0, 1.0), (3.0, 2.0)):
-        assert (np.diff(af.causal.retrieval_profile(s, t, beta=beta, slope=0.0)) < 0).all()
-        assert af.causal.profile_shape(t, beta=beta, slope=0.0) == "decreasing"
+        assert (np.diff(af.reductions.causal.retrieval_profile(s, t, beta=beta, slope=0.0)) < 0).all()
+        assert af.reductions.causal.profile_shape(t, beta=beta, slope=0.0) == "decreasing"
 
 
 def test_a11_the_double_well():
-    found = af.causal.turning_points(1.5, heads=af.causal.DOUBLE_WELL)
+    found = af.reductions.causal.turning_points(1.5, heads=af.reductions.causal.DOUBLE_WELL)
     np.testing.assert_allclose(found.s, [0.1298, 0.3640, 0.7953], atol=2e-4)
     np.testing.assert_allclose(found.value, [-5.501061, -5.455225, -5.501061], atol=1e-6)
     assert found.minimum.tolist() == [True, False, True]
@@ -233,8 +239,8 @@ def test_a11_the_double_well():
 def test_just_beyond_the_critical_time_the_shape_follows_from_the_slope():
     """One mode: a maximum near the last source from λ = log 4 on."""
     for slope, shape in ((np.log(4) - 0.1, "decreasing"), (np.log(4) + 0.1, "minimum and maximum")):
-        t = 1.0003 * af.causal.critical_time(beta=1.0, slope=slope, modes=1)
-        assert af.causal.profile_shape(t, beta=1.0, slope=slope, modes=1) == shape
+        t = 1.0003 * af.reductions.causal.critical_time(beta=1.0, slope=slope, modes=1)
+        assert af.reductions.causal.profile_shape(t, beta=1.0, slope=slope, modes=1) == shape
 
 
 # Monte Carlo ---------------------------------------------------------------------------------------------------------
@@ -268,7 +274,9 @@ def test_the_force_is_that_of_the_models():
 
     @jax.jit
     def forces(beta, bessel):
-        velocity = af.field(af.SelfAttention(af.Unnormalized(beta, gradient=True), pairs=pairs), 0.0, jnp.asarray(x))
+        velocity = af.models.field(
+            af.SelfAttention(af.Unnormalized(beta, gradient=True), pairs=pairs), 0.0, jnp.asarray(x)
+        )
         along = velocity[:, 1] * x[:, 0] - velocity[:, 0] * x[:, 1]
         ways = (Alibi(jnp.asarray(slope)), Weights(jnp.asarray(w)))
         return jnp.stack([*(circle_force(jnp.asarray(theta)[:, None], bessel, e)[:, 0] for e in ways), along])
@@ -335,7 +343,7 @@ def test_integration_by_parts_on_the_sphere():
         return image(y), by_parts(jax.jacfwd(image)(y)[None], y[None], image(y), 3)
 
     X, parts = jax.jit(jax.vmap(one))(jnp.asarray(y))
-    plain = mass @ af.causal.zonal(np.clip(np.sum(np.asarray(X) * y, axis=1), -1, 1), 3, 3)
+    plain = mass @ af.reductions.causal.zonal(np.clip(np.sum(np.asarray(X) * y, axis=1), -1, 1), 3, 3)
     np.testing.assert_allclose([mass @ np.asarray(p)[:, 0] for p in parts], plain, atol=1e-8)
 
 
@@ -346,9 +354,9 @@ DRAWN: dict[str, Any] = {"n": 16, "t": 1.0, "beta": 1.0, "modes": 2, "replicas":
 
 def test_weights_may_be_any():
     """ALiBi weights given by lag are a matrix product for the same tokens, and give the same numbers."""
-    by_lag = af.Positional(np.concatenate([[0.0], np.exp(-np.arange(1, 16) / 16)]), normalized=True)
-    one = af.causal.estimate_correlations(jax.random.key(0), slope=1.0, **DRAWN)
-    other = af.causal.estimate_correlations(jax.random.key(0), pairs=by_lag, **DRAWN)
+    by_lag = af.pairsums.Positional(np.concatenate([[0.0], np.exp(-np.arange(1, 16) / 16)]), normalized=True)
+    one = af.reductions.causal.estimate_correlations(jax.random.key(0), slope=1.0, **DRAWN)
+    other = af.reductions.causal.estimate_correlations(jax.random.key(0), pairs=by_lag, **DRAWN)
     np.testing.assert_allclose(one.batches, other.batches, atol=1e-9)
     assert one.replicas == 2048 and one.batches.shape[1:] == (2, 15) and one.s[0] == 0.5 / 16
     for source in (3, [3], slice(3, 4)):
@@ -360,7 +368,9 @@ def test_weights_may_be_any():
 
 def test_steep_weights_do_not_underflow():
     """Prefix sums and a matrix just below and above the slope where one gives way to the other."""
-    below, above = (af.causal.estimate_correlations(jax.random.key(0), slope=x, **DRAWN) for x in (STEEP, STEEP + 1e-6))
+    below, above = (
+        af.reductions.causal.estimate_correlations(jax.random.key(0), slope=x, **DRAWN) for x in (STEEP, STEEP + 1e-6)
+    )
     np.testing.assert_allclose(below.batches, above.batches, atol=1e-5)
 
 
@@ -430,7 +440,7 @@ GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "slope": 1.0, "replicas": 64}
 )
 def test_bad_estimates_are_told(changes, words):
     with pytest.raises(InputError, match=words):
-        af.causal.estimate_correlations(**{"key": jax.random.key(0), **GOOD, **changes})
+        af.reductions.causal.estimate_correlations(**{"key": jax.random.key(0), **GOOD, **changes})
 
 
 @pytest.mark.parametrize(
@@ -462,7 +472,7 @@ def test_bad_estimates_are_told(changes, words):
 )
 def test_bad_input_is_told(call, words):
     with pytest.raises(InputError, match=words):
-        call(af.causal)
+        call(af.reductions.causal)
 
 
 def test_pictures_of_profiles():

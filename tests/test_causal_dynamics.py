@@ -53,16 +53,16 @@ def normalized(w):
 @pytest.mark.parametrize(
     "pairs, expected",
     [
-        (af.Full(), np.ones((N, N))),
-        (af.Full(skip=np.arange(N), normalized=True), (1 - np.eye(N)) / (N - 1)),
+        (af.pairsums.Full(), np.ones((N, N))),
+        (af.pairsums.Full(skip=np.arange(N), normalized=True), (1 - np.eye(N)) / (N - 1)),
         (af.Causal(slope=0.1), alibi(N, 0.1, strict=False)),
         (af.Causal(strict=True, slope=0.1, normalized=True), normalized(alibi(N, 0.1))),
         (af.Causal(strict=True, slope=1e4, normalized=True), np.eye(N, k=-1)),
-        (af.Positional(np.exp(-0.1 * np.arange(N))), alibi(N, 0.1, strict=False)),
-        (af.Positional(alibi(N + 3, 0.1), normalized=True), normalized(alibi(N, 0.1))),
-        (af.Positional([0.0, 2.0, 1.0]), 2 * np.eye(N, k=-1) + np.eye(N, k=-2)),
-        (af.Positional(alibi(N, 0.1)).T, alibi(N, 0.1).T),
-        (af.Positional(alibi(N, 0.1), outside=False), alibi(N, 0.1)),
+        (af.pairsums.Positional(np.exp(-0.1 * np.arange(N))), alibi(N, 0.1, strict=False)),
+        (af.pairsums.Positional(alibi(N + 3, 0.1), normalized=True), normalized(alibi(N, 0.1))),
+        (af.pairsums.Positional([0.0, 2.0, 1.0]), 2 * np.eye(N, k=-1) + np.eye(N, k=-2)),
+        (af.pairsums.Positional(alibi(N, 0.1)).T, alibi(N, 0.1).T),
+        (af.pairsums.Positional(alibi(N, 0.1), outside=False), alibi(N, 0.1)),
     ],
 )
 def test_weight_matrix_is_what_the_loop_says(pairs, expected):
@@ -71,7 +71,7 @@ def test_weight_matrix_is_what_the_loop_says(pairs, expected):
 
 def attend(kernel, weights, x):
     """A sum of velocities for weights by lag, and the velocities."""
-    pairs = af.Positional(weights, normalized=True)
+    pairs = af.pairsums.Positional(weights, normalized=True)
     velocity = af.Unnormalized(2.0, gradient=True)(x, x, pairs=pairs, kernel=kernel)
     return jnp.sum(jnp.sin(velocity)), velocity
 
@@ -108,30 +108,30 @@ def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: af.Positional([1.0, -0.5]), "entry -0.5; a weight is not negative"),
-        (lambda: af.Positional([1.0, np.nan]), "not finite"),
-        (lambda: af.Positional("12"), "not an array of numbers"),
-        (lambda: af.Positional(np.ones((2, 3))), r"shape \(2, 3\); give \(k,\)"),
-        (lambda: weight_matrix(af.Positional(np.eye(3)), 4), "3 positions, and there are 4 keys"),
+        (lambda: af.pairsums.Positional([1.0, -0.5]), "entry -0.5; a weight is not negative"),
+        (lambda: af.pairsums.Positional([1.0, np.nan]), "not finite"),
+        (lambda: af.pairsums.Positional("12"), "not an array of numbers"),
+        (lambda: af.pairsums.Positional(np.ones((2, 3))), r"shape \(2, 3\); give \(k,\)"),
+        (lambda: weight_matrix(af.pairsums.Positional(np.eye(3)), 4), "3 positions, and there are 4 keys"),
         (lambda: weight_matrix(af.Causal(), 4.0), "n = 4.0 is not a whole number"),
         (lambda: weight_matrix("causal", 4), "a str says nothing of pairs"),
         (lambda: af.Causal(slope="0.1"), "slope = '0.1' is not a number"),
-        (lambda: af.renyi_centers(np.full((3, 2), np.nan), 0.5), "not unit vectors"),
+        (lambda: af.diagnostics.renyi_centers(np.full((3, 2), np.nan), 0.5), "not unit vectors"),
         (lambda: af.Unnormalized(1.0, shifted=True, gradient=True), "two clocks for one flow"),
-        (lambda: af.causal_model(0), "n = 0 is too small"),
-        (lambda: af.causal_model(8, slope=-1.0), "slope = -1 is negative"),
-        (lambda: af.causal_model(8, normalize="rows"), "normalize = 'rows' is unknown"),
-        (lambda: af.causal_model(8, beta="1"), "beta = '1' is not a number"),
-        (lambda: af.renyi_centers(tokens(3, 2), 0.0), "delta = 0 is no distance"),
-        (lambda: af.renyi_centers(tokens(3, 2), "0.5"), "delta = '0.5' is not an array of numbers"),
-        (lambda: af.renyi_centers(np.ones((3, 2)), 0.5), "not unit vectors"),
-        (lambda: af.cap_measure(4.0), "delta = 4 is no distance on a sphere"),
-        (lambda: af.parking_count(0.0), "delta = 0: any number"),
-        (lambda: af.strong_center_speed(-1, beta=1.0, delta=0.5), "j = -1 tokens"),
-        (lambda: af.Sinkhorn()(*2 * [jnp.eye(4)], pairs=af.Positional(np.ones(4))), "cannot be causal"),
+        (lambda: af.models.causal_model(0), "n = 0 is too small"),
+        (lambda: af.models.causal_model(8, slope=-1.0), "slope = -1 is negative"),
+        (lambda: af.models.causal_model(8, normalize="rows"), "normalize = 'rows' is unknown"),
+        (lambda: af.models.causal_model(8, beta="1"), "beta = '1' is not a number"),
+        (lambda: af.diagnostics.renyi_centers(tokens(3, 2), 0.0), "delta = 0 is no distance"),
+        (lambda: af.diagnostics.renyi_centers(tokens(3, 2), "0.5"), "delta = '0.5' is not an array of numbers"),
+        (lambda: af.diagnostics.renyi_centers(np.ones((3, 2)), 0.5), "not unit vectors"),
+        (lambda: af.reductions.cap_measure(4.0), "delta = 4 is no distance on a sphere"),
+        (lambda: af.reductions.parking_count(0.0), "delta = 0: any number"),
+        (lambda: af.reductions.strong_center_speed(-1, beta=1.0, delta=0.5), "j = -1 tokens"),
+        (lambda: af.Sinkhorn()(*2 * [jnp.eye(4)], pairs=af.pairsums.Positional(np.ones(4))), "cannot be causal"),
         (lambda: spectral_sums(af.Causal(at=[0, 1, 2, 3]), 4, 4), "positions of their own"),
         (lambda: spectral_sums(af.Causal(), 3, 4), "3 queries and 4 keys"),
-        (lambda: spectral_sums(af.Positional(np.ones(4)), 4, 4), "or causal ones"),
+        (lambda: spectral_sums(af.pairsums.Positional(np.ones(4)), 4, 4), "or causal ones"),
     ],
 )
 def test_bad_input_ends_in_a_sentence(call, words):
@@ -141,7 +141,7 @@ def test_bad_input_ends_in_a_sentence(call, words):
 
 def spectral_sums(pairs, n, m):
     y = jnp.asarray(tokens(m, 2))
-    return af.pair_sums(af.Inner(1.0), y[:n], y, 1.0, pairs=pairs, kernel="spectral")
+    return af.pairsums.pair_sums(af.pairsums.Inner(1.0), y[:n], y, 1.0, pairs=pairs, kernel="spectral")
 
 
 # The model and its clock
@@ -154,17 +154,17 @@ def test_the_models_of_the_theory():
     w = alibi(n, slope / n)
     by_hand = {"positional": beta * (normalized(w) * kernel) @ x, "softmax": normalized(w * kernel) @ x}
     for normalize, expected in by_hand.items():
-        model = af.causal_model(n, beta=beta, slope=slope, normalize=normalize)
+        model = af.models.causal_model(n, beta=beta, slope=slope, normalize=normalize)
         assert model.clock == {"positional": "beta-USA", "softmax": "SA"}[normalize]
         np.testing.assert_allclose(model.force(0.0, jnp.asarray(x), None), expected, rtol=0, atol=1e-13)
-    same = af.causal_model(n, beta, 0.0, "softmax", strict=False)
+    same = af.models.causal_model(n, beta, 0.0, "softmax", strict=False)
     plain = af.SelfAttention(af.Softmax(beta), pairs=af.Causal())
     assert jax.tree.structure(same) == jax.tree.structure(plain)
 
 
 def test_the_clock_beta_usa_is_usa_on_a_faster_clock(tmp_path):
     """x(t) = x_USA(βt), with positional weights; the run is stored and read again."""
-    beta, x, pairs = 2.0, tokens(5, 3), af.Positional(alibi(5, 0.2), normalized=True)
+    beta, x, pairs = 2.0, tokens(5, 3), af.pairsums.Positional(alibi(5, 0.2), normalized=True)
     model = af.SelfAttention(af.Unnormalized(beta, gradient=True), pairs=pairs)
     run = af.simulate(model, x, t1=0.4, save=3, solver="rk4", dt=0.0025)
     w = normalized(alibi(5, 0.2))
@@ -194,11 +194,11 @@ def test_the_faster_clock_is_known_everywhere():
     assert offsets == pytest.approx([beta + np.log(beta), beta], rel=1e-14)
     k = np.arange(1, 5)
     bessel = k**2 * ive(k, beta) * np.exp(beta)
-    np.testing.assert_allclose(af.growth_rate(k, beta=beta, kind="beta-USA"), bessel, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.growth_rate(k, beta=beta, kind="beta-USA"), bessel, rtol=1e-12)
     for rate in (
         functools.partial(two_cluster_rate, 1.0, p=0.3, beta=beta),
         functools.partial(equiangular_rate, 0.5, n=4, beta=beta),
-        lambda kind: 1 / af.merge_time(beta, u0=1.0, masses=(0.4, 0.6), kind=kind),
+        lambda kind: 1 / af.reductions.merge_time(beta, u0=1.0, masses=(0.4, 0.6), kind=kind),
     ):
         np.testing.assert_allclose(rate(kind="beta-USA"), beta * rate(kind="USA"), rtol=1e-12)
 
@@ -220,7 +220,7 @@ def pairs_by_hand(strict, x, y, v, beta, slope, log_w):
 
 def prefix(strict, x, y, v, beta, slope, log_w):
     pairs = af.Causal(strict=strict, slope=slope, normalized=True)
-    return af.pair_sums(af.Inner(beta), x, y, v, log_w=log_w, pairs=pairs, kernel="spectral:16")
+    return af.pairsums.pair_sums(af.pairsums.Inner(beta), x, y, v, log_w=log_w, pairs=pairs, kernel="spectral:16")
 
 
 def given(d, n=41):
@@ -289,13 +289,13 @@ def test_the_engine_for_causal_tokens_is_chosen_where_it_pays_and_is_trusted():
         return choose_kernel(kernel, model, jnp.asarray(tokens(n, d)), None, 1.0, rtol)
 
     assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal())).startswith("spectral:")
-    assert chosen(af.causal_model(2000)).startswith("spectral:")
+    assert chosen(af.models.causal_model(2000)).startswith("spectral:")
     assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal()), 200) == resolve_kernel("auto", 200, 200)
     assert chosen(af.SelfAttention(beta=64.0, pairs=af.Causal()), rtol=1e-11).startswith("spectral:")
     # A strict row may see nobody near.
-    assert chosen(af.causal_model(2000, beta=30.0)) == resolve_kernel("auto", 2000, 2000)
+    assert chosen(af.models.causal_model(2000, beta=30.0)) == resolve_kernel("auto", 2000, 2000)
     with pytest.raises(InputError, match="does not see itself may be far"):
-        chosen(af.causal_model(2000, beta=30.0), kernel="spectral")
+        chosen(af.models.causal_model(2000, beta=30.0), kernel="spectral")
     assert break_even(2, 16) < 300 < break_even(2, 16, causal=True) < 1000  # direct causal sums have half the pairs
 
 
@@ -310,9 +310,9 @@ def test_a_prompt_cut_short_is_the_beginning_of_a_longer_one():
     x = jnp.asarray(tokens(150, 2))
     models = [
         af.SelfAttention(beta=1.0, pairs=af.Causal()),
-        af.causal_model(150, slope=4.0, normalize="softmax", strict=False),
-        af.causal_model(150, slope=4.0),
-        af.SelfAttention(beta=1.0, pairs=af.Positional(np.random.default_rng(1).random(150))),
+        af.models.causal_model(150, slope=4.0, normalize="softmax", strict=False),
+        af.models.causal_model(150, slope=4.0),
+        af.SelfAttention(beta=1.0, pairs=af.pairsums.Positional(np.random.default_rng(1).random(150))),
     ]
     forces = compiled(lambda x: jnp.stack([m.force(0.0, x, None, kernel="blocked") for m in models]))
     np.testing.assert_allclose(forces(x)[:, :133], forces(x[:133]), rtol=0, atol=1e-14)
@@ -324,7 +324,7 @@ def test_a_prompt_cut_short_is_the_beginning_of_a_longer_one():
 @pytest.mark.parametrize("d, delta", [(2, 0.5), (4, 1.5)])
 def test_centers_by_their_definition(d, delta):
     clouds = np.stack([tokens(60, d, seed) for seed in range(3)])
-    centers, strong = af.renyi_centers(clouds, delta)
+    centers, strong = af.diagnostics.renyi_centers(clouds, delta)
     for x, found, found_strong in zip(clouds, np.asarray(centers), np.asarray(strong), strict=True):
         distance = np.arccos(np.clip(x @ x.T, -1, 1))
         for j in range(60):
@@ -334,22 +334,22 @@ def test_centers_by_their_definition(d, delta):
 
 def test_centers_of_few_tokens():
     """A single token, and tokens of R¹, which are the two points ±1."""
-    assert [a.tolist() for a in af.renyi_centers(tokens(1, 3), 0.5)] == [[True], [True]]
-    centers, strong = af.renyi_centers(np.array([[1.0], [1.0], [-1.0], [-1.0]]), 3.0)
+    assert [a.tolist() for a in af.diagnostics.renyi_centers(tokens(1, 3), 0.5)] == [[True], [True]]
+    centers, strong = af.diagnostics.renyi_centers(np.array([[1.0], [1.0], [-1.0], [-1.0]]), 3.0)
     assert centers.tolist() == strong.tolist() == [True, False, True, False]
-    assert np.asarray(af.renyi_centers(tokens(4, 400), 0.1).strong).all()  # caps too small for a number
+    assert np.asarray(af.diagnostics.renyi_centers(tokens(4, 400), 0.1).strong).all()  # caps too small for a number
 
 
 def test_expected_counts():
-    assert af.expected_strong_centers(200, 0.5) == pytest.approx(6.2832, abs=1e-4)
-    assert af.expected_strong_centers(1, 0.5, d=7) == pytest.approx(1)
-    assert af.cap_measure(0.5, 3) == pytest.approx((1 - np.cos(0.5)) / 2, rel=1e-13)
-    assert af.cap_measure(2.0, 3) == pytest.approx((1 - np.cos(2.0)) / 2, rel=1e-13)
+    assert af.reductions.expected_strong_centers(200, 0.5) == pytest.approx(6.2832, abs=1e-4)
+    assert af.reductions.expected_strong_centers(1, 0.5, d=7) == pytest.approx(1)
+    assert af.reductions.cap_measure(0.5, 3) == pytest.approx((1 - np.cos(0.5)) / 2, rel=1e-13)
+    assert af.reductions.cap_measure(2.0, 3) == pytest.approx((1 - np.cos(2.0)) / 2, rel=1e-13)
     # On S^3 the density of the angle is (2/π) sin².
-    assert af.cap_measure(1.1, 4) == pytest.approx((1.1 - np.sin(2.2) / 2) / np.pi, rel=1e-13)
-    assert af.parking_count(0.5) == pytest.approx(9.3946, abs=1e-4)
-    assert af.parking_count(2 * np.pi / 100) == pytest.approx(74.75979, abs=1e-5)
-    assert af.strong_center_speed(1, beta=64.0, delta=0.5) == pytest.approx(4.0e-4, rel=0.02)
+    assert af.reductions.cap_measure(1.1, 4) == pytest.approx((1.1 - np.sin(2.2) / 2) / np.pi, rel=1e-13)
+    assert af.reductions.parking_count(0.5) == pytest.approx(9.3946, abs=1e-4)
+    assert af.reductions.parking_count(2 * np.pi / 100) == pytest.approx(74.75979, abs=1e-5)
+    assert af.reductions.strong_center_speed(1, beta=64.0, delta=0.5) == pytest.approx(4.0e-4, rel=0.02)
 
 
 # Experiments: the acceptance rows A-12 to A-15, and the figure of the paper

@@ -375,7 +375,7 @@ def test_simulate_with_masks(call, tmp_path):
         code, out, _ = call("simulate", *SMALL, "--pairs", pairs, *more, "--out", path, "--json")
         assert code == 0 and (json.loads(out)["energy"] is None) == (pairs != "full")
         found[pairs] = af.load(path)
-    assert isinstance(found["full"].model.pairs, af.Full)
+    assert isinstance(found["full"].model.pairs, af.pairsums.Full)
     assert isinstance(found["causal"].model.pairs, af.Causal) and found["causal"].model.pairs.slope is None
     assert float(found["alibi"].model.pairs.slope) == 0.5
     ends = {name: np.asarray(run.xs[-1]) for name, run in found.items()}
@@ -492,7 +492,9 @@ def test_plot(call, tmp_path):
 
 MAP = '''
 import jax.numpy as jnp
-from attnflow import AbstractAttention, Entry, Inner, Param
+from attnflow.attention import AbstractAttention
+from attnflow.pairsums import Inner
+from attnflow.registry import Entry, Param
 from attnflow.pairsums import Total
 
 
@@ -546,10 +548,10 @@ import jax.numpy as jnp
 import attnflow as af
 
 
-class Pinned(af.AbstractModel):
+class Pinned(af.models.AbstractModel):
     """Self-attention pulled to the first axis."""
-    attention: af.AbstractAttention
-    space: af.AbstractSpace
+    attention: af.attention.AbstractAttention
+    space: af.spaces.AbstractSpace
     pairs: object
     pull: object
 
@@ -564,13 +566,13 @@ class Pinned(af.AbstractModel):
         return self.attention(x, x, w, pairs=self.pairs, kernel=kernel) + self.pull * jnp.eye(1, x.shape[1])[0][None]
 
 
-ENTRY = af.Entry("model", "pinned", Pinned, "attention and a pull", spaces=("sphere",),
-                 params={"pull": af.Param(1.0, bounds=(0, 9), help="strength of the pull")})
+ENTRY = af.registry.Entry("model", "pinned", Pinned, "attention and a pull", spaces=("sphere",),
+                 params={"pull": af.registry.Param(1.0, bounds=(0, 9), help="strength of the pull")})
 
 
-class Spin(af.AbstractModel):
+class Spin(af.models.AbstractModel):
     """Tokens that turn and see nobody."""
-    space: af.AbstractSpace
+    space: af.spaces.AbstractSpace
 
     def __init__(self, space):
         self.space = space
@@ -583,7 +585,7 @@ class Spin(af.AbstractModel):
         return jnp.roll(x, 1, axis=1)
 
 
-SPIN = af.Entry("model", "spin", Spin, "tokens that turn")
+SPIN = af.registry.Entry("model", "spin", Spin, "tokens that turn")
 '''
 
 

@@ -96,7 +96,7 @@ ROWS = {
 def test_rows_1_2_3_centroids_labels_dimension_and_residual(row):
     _, zs, velocity, _, B = planar(row)
     centroids, labels, dimension = ROWS[row]
-    found = af.detect_polytope(zs[-1], B, speed=velocity)
+    found = af.diagnostics.detect_polytope(zs[-1], B, speed=velocity)
     np.testing.assert_allclose(found.centroids, centroids, atol=1e-4)
     assert found.labels.tolist() == labels
     assert found.dimension == dimension and len(found.vertices) == len(centroids) and len(found.inner) == 0
@@ -107,14 +107,14 @@ def test_rows_1_2_3_centroids_labels_dimension_and_residual(row):
 @pytest.mark.parametrize("row", ROWS)
 def test_row_4_the_hull_never_grows(row):
     _, zs, *_ = planar(row)
-    found = af.hull_nonincreasing(zs)
+    found = af.diagnostics.hull_nonincreasing(zs)
     assert found.violation < 1e-10 and found.holds and "never grows" in found.verdict
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_row_5_the_rate_is_one(row):
     ts, zs, velocity, _, B = planar(row)
-    found = af.detect_polytope(zs[-1], B, speed=velocity)
+    found = af.diagnostics.detect_polytope(zs[-1], B, speed=velocity)
     late = (4 <= ts) & (ts <= 8)
     distance = np.linalg.norm(zs[late] - found.centroids[found.labels], axis=2).max(axis=1)
     assert np.polyfit(ts[late], np.log(distance), 1)[0] == pytest.approx(-1, abs=0.02)
@@ -124,25 +124,27 @@ def test_tokens_on_their_way_are_not_called_converged():
     ts, zs, *_ = planar("row 1")
     early = zs[ts.searchsorted(3.0)]
     velocity = attention(np.exp(3.0) * early, EYE) @ early - early
-    found = af.detect_polytope(early, speed=velocity)
+    found = af.diagnostics.detect_polytope(early, speed=velocity)
     assert found.converged is False and not found.holds and "Not converged" in found.verdict
-    unknown = af.detect_polytope(zs[-1])
+    unknown = af.diagnostics.detect_polytope(zs[-1])
     assert unknown.converged is None and not unknown.holds and "not known" in unknown.verdict
 
 
 def test_speeds_may_be_lengths_and_arrays_may_be_jax():
     _, zs, velocity, _, B = planar("row 1")
-    lengths = af.detect_polytope(jnp.asarray(zs[-1]), jnp.asarray(B), speed=np.linalg.norm(velocity, axis=1))
+    lengths = af.diagnostics.detect_polytope(
+        jnp.asarray(zs[-1]), jnp.asarray(B), speed=np.linalg.norm(velocity, axis=1)
+    )
     assert lengths.speed == pytest.approx(np.linalg.norm(velocity, axis=1).max()) and lengths.holds
 
 
 def test_a_point_of_s_that_is_no_vertex():
     """The foot of the perpendicular on a face, and 0, satisfy the equation of S; other inner points do not."""
     triangle = np.array([(1.0, 1.0), (1.0, -1.0), (-1.0, 0.0)])
-    foot = af.detect_polytope(np.vstack([triangle, [(1.0, 0.0), (0.0, 0.0)]]), speed=np.zeros(5))
+    foot = af.diagnostics.detect_polytope(np.vstack([triangle, [(1.0, 0.0), (0.0, 0.0)]]), speed=np.zeros(5))
     assert foot.inner.tolist() == [3, 4] and foot.holds and "unstable" in foot.verdict
     np.testing.assert_allclose(foot.inner_distance, 0, atol=1e-12)
-    wrong = af.detect_polytope(np.vstack([triangle, [(0.5, 0.0)]]), speed=np.zeros(4))
+    wrong = af.diagnostics.detect_polytope(np.vstack([triangle, [(0.5, 0.0)]]), speed=np.zeros(4))
     assert not wrong.in_s and not wrong.holds and "misses the equation" in wrong.verdict
     assert wrong.inner_distance == pytest.approx(0.5)
     assert wrong.residuals[3] == pytest.approx((0.5 - 0.25) / 2)
@@ -150,7 +152,7 @@ def test_a_point_of_s_that_is_no_vertex():
 
 def test_a_flat_polytope_is_all_boundary():
     """A segment beside 0: the foot of the perpendicular lies inside it, and belongs to S."""
-    found = af.detect_polytope(np.array([(1.0, 1.0), (1.0, -2.0), (1.0, 0.0)]), speed=np.zeros(3))
+    found = af.diagnostics.detect_polytope(np.array([(1.0, 1.0), (1.0, -2.0), (1.0, 0.0)]), speed=np.zeros(3))
     assert found.dimension == 1 and found.flat and found.vertices.tolist() == [0, 1] and found.holds
 
 
@@ -159,7 +161,7 @@ def test_row_9_the_components_in_the_leading_eigenspace():
     _, xs = witness(T8, V, np.eye(3), T)
     z = xs[-1] * np.exp(-T * np.diag(V))
     velocity = (attention(xs[-1], np.eye(3)) @ z - z) @ V.T
-    found = af.detect_polytope(z, np.eye(3), V=V, speed=velocity)
+    found = af.diagnostics.detect_polytope(z, np.eye(3), V=V, speed=velocity)
     expected = [
         (0.62345, -0.67337),
         (0.23196, 0.82162),
@@ -226,16 +228,19 @@ def test_the_distance_to_a_hull():
 
 def test_a_hull_that_grows_is_told():
     zs = np.stack([T9, 0.5 * T9, 0.8 * T9])
-    found = af.hull_nonincreasing(zs)
+    found = af.diagnostics.hull_nonincreasing(zs)
     assert not found.holds and found.pair == (1, 2) and "grows" in found.verdict
     # The farthest that 0.8 T9 stands out of a facet of 0.5 T9, with Qhull's own facets.
     facets = ConvexHull(0.5 * T9).equations
     assert found.violation == pytest.approx((0.8 * T9 @ facets[:, :2].T + facets[:, 2]).max(), rel=1e-9)
     beside = np.stack([T9 * [1, 0], T9 * [0.5, 0] + [0, 1e-3]])  # a flat hull is left sideways
-    assert af.hull_nonincreasing(beside).violation == pytest.approx(1e-3)
+    assert af.diagnostics.hull_nonincreasing(beside).violation == pytest.approx(1e-3)
     high = np.random.default_rng(0).normal(size=(1, 20, 9))
     high = (high - high.mean(axis=1)) * np.array([1, 0.9, 0.5])[:, None, None]
-    assert af.hull_nonincreasing(high).violation < 1e-12 and not af.hull_nonincreasing(high[::-1]).holds
+    assert (
+        af.diagnostics.hull_nonincreasing(high).violation < 1e-12
+        and not af.diagnostics.hull_nonincreasing(high[::-1]).holds
+    )
 
 
 def test_single_linkage_joins_chains():
@@ -249,7 +254,7 @@ def test_single_linkage_joins_chains():
 
 def test_row_6_two_hyperplanes():
     _, zs, velocity, V, B = planar("row 6")
-    found = af.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
+    found = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
     np.testing.assert_allclose(found.triple.phi, (0.759811, 0.650144), atol=1e-6)
     np.testing.assert_allclose(found.triple.phi_star, (0.664778, 0.761207), atol=1e-6)
     assert found.triple.eigenvalue == pytest.approx(1.347990, abs=1e-6) and found.triple.holds
@@ -260,7 +265,7 @@ def test_row_6_two_hyperplanes():
 
 def test_row_7_the_spread_decays_at_the_leading_rate():
     ts, zs, velocity, V, B = planar("row 6")
-    found = af.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
+    found = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
     u = zs @ found.triple.phi_star
     late = (4 <= ts) & (ts <= 8)
     spread = np.max([np.ptp(u[late][:, found.labels == k], axis=1) for k in range(2)], axis=0)
@@ -272,18 +277,18 @@ def test_row_7_the_spread_decays_at_the_leading_rate():
 
 def test_hyperplanes_that_are_no_limit():
     _, zs, _, V, _ = planar("row 6")
-    early = af.detect_hyperplanes(zs[10], V=V, speed=np.ones(9))
+    early = af.diagnostics.detect_hyperplanes(zs[10], V=V, speed=np.ones(9))
     assert early.converged is False and not early.pattern and not early.holds and "no limit yet" in early.verdict
-    three = af.detect_hyperplanes(
+    three = af.diagnostics.detect_hyperplanes(
         np.array([(1.0, 7.0), (0.0, 3.0), (-2.0, 5.0)]), V=np.diag([2.0, 1.0]), speed=[0, 0, 0]
     )
     assert three.holds and three.values.tolist() == [1, 0, -2]
-    none = af.detect_hyperplanes(T9, V=[[0.0, -1.0], [1.0, 0.0]])
+    none = af.diagnostics.detect_hyperplanes(T9, V=[[0.0, -1.0], [1.0, 0.0]])
     assert none.count == 0 and not none.holds and "complex pair" in none.verdict
 
 
 def test_row_32_the_modulus_decides():
-    found = af.good_triple(V=np.diag([1.0, -2.0]))
+    found = af.diagnostics.good_triple(V=np.diag([1.0, -2.0]))
     assert not found.holds and "-2 < 0" in found.verdict and "real part, 1, does not count" in found.verdict
 
 
@@ -301,7 +306,7 @@ def test_row_32_the_modulus_decides():
     ],
 )
 def test_what_is_no_good_triple(V, B, word):
-    found = af.good_triple(V=V, B=B)
+    found = af.diagnostics.good_triple(V=V, B=B)
     assert not found.holds and word in found.verdict
 
 
@@ -312,7 +317,7 @@ def test_the_oblique_projector():
     """V = S diag(2, 2, -1, 0.5) S^-1 with a skew S; the projector is known by hand."""
     S = np.random.default_rng(3).normal(size=(4, 4))
     V = S @ np.diag([2.0, 2.0, -1.0, 0.5]) @ np.linalg.inv(S)
-    found = af.detect_paranormal(V=V)
+    found = af.diagnostics.detect_paranormal(V=V)
     assert found.holds and found.dimension == 2 == found.geometric and found.radius == pytest.approx(1)
     assert found.eigenvalue == pytest.approx(2) and found.deviation < 1e-10
     projector = S @ np.diag([1.0, 1, 0, 0]) @ np.linalg.inv(S)
@@ -333,17 +338,17 @@ def test_defective_matrices_are_told_also_when_their_eigenvalues_split(size):
         J = np.zeros((size + 1, size + 1))
         J[:size, :size] = np.eye(size) + np.eye(size, k=1)
         J[size, size] = 0.3
-        found = af.detect_paranormal(V=S @ J @ S.T)
+        found = af.diagnostics.detect_paranormal(V=S @ J @ S.T)
         assert not found.holds and found.geometric == 1 and found.multiplicity == size
         assert "defective" in found.verdict and not found.ambiguous
 
 
 def test_what_lies_within_tolerance_is_ambiguous():
     for V in (np.diag([1.0, 1 + 1e-7]), [[1.0, 1e-7], [0.0, 1.0]]):
-        found = af.detect_paranormal(V=V)
+        found = af.diagnostics.detect_paranormal(V=V)
         assert not found.holds and found.ambiguous and "ambiguous" in found.verdict
-    assert af.detect_paranormal(V=np.diag([1.0, 1 + 1e-12])).dimension == 2
-    assert af.detect_paranormal(V=np.diag([1.0, 1 - 1e-3])).dimension == 1
+    assert af.diagnostics.detect_paranormal(V=np.diag([1.0, 1 + 1e-12])).dimension == 2
+    assert af.diagnostics.detect_paranormal(V=np.diag([1.0, 1 - 1e-3])).dimension == 1
 
 
 # Boolean matrices --------------------------------------------------------------------------------------------------
@@ -359,7 +364,7 @@ def on_the_line():
 
 def test_row_13_rows_become_boolean():
     _, final = on_the_line()
-    found = [af.boolean_structure(P) for P in final]
+    found = [af.diagnostics.boolean_structure(P) for P in final]
     assert [len(f.exceptional) for f in found] == [0] * 8
     assert [f.rank for f in found] == [2, 2, 2, 2, 1, 2, 2, 2]
     assert all(f.holds and set(f.leaders) <= {0, 19} and f.followers.sum() == 20 for f in found)
@@ -370,13 +375,13 @@ def test_the_rank_of_a_matrix_on_its_way_depends_on_the_tolerance():
     """Section 1.4: rank 11, 6 and 4 at t = 4 by three tolerances."""
     P = on_the_line()[0][0]
     assert np.linalg.matrix_rank(P) == 11
-    assert [af.boolean_structure(P, tol).rank for tol in (1e-6, 1e-3)] == [6, 4]
-    assert not af.boolean_structure(P).holds and "no limit" in af.boolean_structure(P).verdict
+    assert [af.diagnostics.boolean_structure(P, tol).rank for tol in (1e-6, 1e-3)] == [6, 4]
+    assert not af.diagnostics.boolean_structure(P).holds and "no limit" in af.diagnostics.boolean_structure(P).verdict
 
 
 def test_an_exceptional_row():
     """Tokens (-u, 0, u): the middle row stays uniform for ever, and the rank is 3."""
-    found = af.boolean_structure([[1.0, 0, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
+    found = af.diagnostics.boolean_structure([[1.0, 0, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
     assert found.exceptional.tolist() == [1] and found.leaders.tolist() == [0, 2] and found.rank == 3 and found.holds
 
 
@@ -443,7 +448,7 @@ def test_a_rotation_is_not_seen_by_the_scores():
     x0 = np.random.default_rng(0).uniform(-2, 2, (20, 2))
     _, xs = witness(x0, V, EYE, 14.0)
     z = xs[-1] @ expm(-14 * V).T
-    found = af.detect_polytope(z, speed=(attention(xs[-1], EYE) @ z - z) @ V.T)
+    found = af.diagnostics.detect_polytope(z, speed=(attention(xs[-1], EYE) @ z - z) @ V.T)
     assert found.converged and found.count > 3 and found.in_s
 
 
@@ -457,14 +462,14 @@ def run():
 
 
 def test_a_run_knows_its_matrices_and_velocities(run):
-    found = af.detect_polytope(run)
+    found = af.diagnostics.detect_polytope(run)
     np.testing.assert_allclose(found.centroids, ROWS["row 2"][0], atol=1e-4)
     _, _, velocity, _, _ = planar("row 2")
     assert found.holds and found.speed == pytest.approx(np.linalg.norm(velocity, axis=1).max(), rel=1e-3)
     assert found.eps == pytest.approx(1e-3 * np.linalg.norm(T9, axis=1).max())
     z = af.rescaled(run)
-    assert af.detect_polytope(z).holds and af.hull_nonincreasing(z).holds
-    planes = af.detect_hyperplanes(z)
+    assert af.diagnostics.detect_polytope(z).holds and af.diagnostics.hull_nonincreasing(z).holds
+    planes = af.diagnostics.detect_hyperplanes(z)
     assert not planes.holds and "not simple" in planes.verdict
 
 
@@ -485,22 +490,22 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: af.detect_polytope(T9[0]), r"shape \(2,\); give those of one time"),
-        (lambda: af.detect_polytope("tokens"), "a str holds no tokens"),
-        (lambda: af.detect_polytope(T9 * np.nan), "token 0 is not finite"),
-        (lambda: af.detect_polytope(T9, np.eye(3)), "give a 2 x 2 matrix"),
-        (lambda: af.detect_polytope(T9, eps=-1.0), "eps = -1.0 is no linking distance"),
-        (lambda: af.detect_polytope(T9, speed=[1.0]), r"give \(9,\)"),
-        (lambda: af.detect_polytope(T9, V=TURN), "no leading eigenspace"),
-        (lambda: af.detect_hyperplanes(T9), "V is missing"),
-        (lambda: af.detect_hyperplanes(T9, V=np.ones((2, 3))), "give a square matrix"),
-        (lambda: af.good_triple(V=[[np.inf]]), "not finite"),
+        (lambda: af.diagnostics.detect_polytope(T9[0]), r"shape \(2,\); give those of one time"),
+        (lambda: af.diagnostics.detect_polytope("tokens"), "a str holds no tokens"),
+        (lambda: af.diagnostics.detect_polytope(T9 * np.nan), "token 0 is not finite"),
+        (lambda: af.diagnostics.detect_polytope(T9, np.eye(3)), "give a 2 x 2 matrix"),
+        (lambda: af.diagnostics.detect_polytope(T9, eps=-1.0), "eps = -1.0 is no linking distance"),
+        (lambda: af.diagnostics.detect_polytope(T9, speed=[1.0]), r"give \(9,\)"),
+        (lambda: af.diagnostics.detect_polytope(T9, V=TURN), "no leading eigenspace"),
+        (lambda: af.diagnostics.detect_hyperplanes(T9), "V is missing"),
+        (lambda: af.diagnostics.detect_hyperplanes(T9, V=np.ones((2, 3))), "give a square matrix"),
+        (lambda: af.diagnostics.good_triple(V=[[np.inf]]), "not finite"),
         (lambda: af.classify(V="I"), "V = 'I' is not an array of numbers"),
         (lambda: af.classify(V=EYE, B=np.eye(3)), "give a 2 x 2 matrix"),
-        (lambda: af.boolean_structure(EYE[:1]), "attention matrix"),
-        (lambda: af.boolean_structure(2 * EYE), "row 0 of P is no probability vector"),
-        (lambda: af.boolean_structure(EYE, tol=2.0), "tol = 2.0"),
-        (lambda: af.hull_nonincreasing(T9), r"give \(T, n, d\)"),
+        (lambda: af.diagnostics.boolean_structure(EYE[:1]), "attention matrix"),
+        (lambda: af.diagnostics.boolean_structure(2 * EYE), "row 0 of P is no probability vector"),
+        (lambda: af.diagnostics.boolean_structure(EYE, tol=2.0), "tol = 2.0"),
+        (lambda: af.diagnostics.hull_nonincreasing(T9), r"give \(T, n, d\)"),
         (lambda: af.plot.polytope(T8[None, :, :1]), "dimension 1"),
         (lambda: af.plot.hyperplanes(T9[None], V=TURN), "no hyperplanes to draw"),
     ],

@@ -9,7 +9,8 @@ import pytest
 from scipy.special import logsumexp
 
 import attnflow as af
-from attnflow import diagnostics, smoothness
+from attnflow import diagnostics
+from attnflow.diagnostics import smoothness
 from attnflow.errors import AttnflowWarning, InputError
 
 RNG = np.random.default_rng(0)
@@ -21,37 +22,40 @@ EYE = np.eye(2)
 
 # Functions of arrays, one array at a time: name -> (call with that array, a good one, what else is no such array).
 DOORS = {
-    "order_parameter": (af.order_parameter, X),
-    "pair_fraction": (af.pair_fraction, X),
+    "order_parameter": (af.diagnostics.order_parameter, X),
+    "pair_fraction": (af.diagnostics.pair_fraction, X),
     "inner_products": (lambda x: af.inner_products(x).density, X),
     "inner_products of cosines": (lambda x: af.inner_products(x, normalized=True).density, X),
-    "effective_rank": (af.effective_rank, X),
-    "numerical_rank": (af.numerical_rank, X),
+    "effective_rank": (af.diagnostics.effective_rank, X),
+    "numerical_rank": (af.diagnostics.numerical_rank, X),
     "leaders": (lambda x: af.leaders(x).follows, P),
-    "modes": (lambda x: af.modes(x, beta=4.0).count, X[:, :1]),
-    "count_modes": (lambda x: af.count_modes(x, beta=4.0), X[:, :1]),
-    "renyi_centers": (lambda x: af.renyi_centers(x, 0.5).centers, X),
-    "separation_report": (lambda x: af.separation_report(x, EYE, 0.01, 9.0).separated, X),
-    "separation_report, centres": (lambda x: af.separation_report(X, x, 0.01, 9.0).separated, EYE),
-    "hull_nonincreasing": (lambda x: af.hull_nonincreasing([x, x]).holds, X),
-    "detect_polytope": (lambda x: af.detect_polytope(x).count, X),
-    "detect_polytope, speed": (lambda x: af.detect_polytope(X, speed=x).converged, np.zeros(5)),
-    "detect_polytope, V": (lambda x: af.detect_polytope(X, V=x).count, np.diag([1.0, 0.5])),
-    "detect_hyperplanes": (lambda x: af.detect_hyperplanes(x, V=np.diag([1.0, 0.5])).count, X),
-    "detect_hyperplanes, speed": (lambda x: af.detect_hyperplanes(X, V=np.diag([1, 0.5]), speed=x).count, np.zeros(5)),
-    "detect_paranormal": (lambda x: af.detect_paranormal(V=x).holds, EYE),
-    "good_triple": (lambda x: af.good_triple(V=x).holds, EYE),
+    "modes": (lambda x: af.diagnostics.modes(x, beta=4.0).count, X[:, :1]),
+    "count_modes": (lambda x: af.diagnostics.count_modes(x, beta=4.0), X[:, :1]),
+    "renyi_centers": (lambda x: af.diagnostics.renyi_centers(x, 0.5).centers, X),
+    "separation_report": (lambda x: af.diagnostics.separation_report(x, EYE, 0.01, 9.0).separated, X),
+    "separation_report, centres": (lambda x: af.diagnostics.separation_report(X, x, 0.01, 9.0).separated, EYE),
+    "hull_nonincreasing": (lambda x: af.diagnostics.hull_nonincreasing([x, x]).holds, X),
+    "detect_polytope": (lambda x: af.diagnostics.detect_polytope(x).count, X),
+    "detect_polytope, speed": (lambda x: af.diagnostics.detect_polytope(X, speed=x).converged, np.zeros(5)),
+    "detect_polytope, V": (lambda x: af.diagnostics.detect_polytope(X, V=x).count, np.diag([1.0, 0.5])),
+    "detect_hyperplanes": (lambda x: af.diagnostics.detect_hyperplanes(x, V=np.diag([1.0, 0.5])).count, X),
+    "detect_hyperplanes, speed": (
+        lambda x: af.diagnostics.detect_hyperplanes(X, V=np.diag([1, 0.5]), speed=x).count,
+        np.zeros(5),
+    ),
+    "detect_paranormal": (lambda x: af.diagnostics.detect_paranormal(V=x).holds, EYE),
+    "good_triple": (lambda x: af.diagnostics.good_triple(V=x).holds, EYE),
     "classify": (lambda x: af.classify(V=EYE, B=x).case, EYE),
-    "boolean_structure": (lambda x: af.boolean_structure(x).rank, P),
-    "phase_report": (lambda x: af.phase_report(TS, x, TS).t_min, TS),
+    "boolean_structure": (lambda x: af.diagnostics.boolean_structure(x).rank, P),
+    "phase_report": (lambda x: af.diagnostics.phase_report(TS, x, TS).t_min, TS),
     "local_lipschitz": (lambda x: smoothness.local_lipschitz(af.Softmax(), x).value, X),
     "jvp": (lambda x: smoothness.jvp(af.Softmax(), x, X), X),
     "vjp": (lambda x: smoothness.vjp(af.Softmax(), x, X), X),
     "jacobian": (lambda x: smoothness.jacobian(af.Softmax(), x), X),
     "large_radius_limit": (smoothness.large_radius_limit, X),
     "bounds": (lambda x: smoothness.bounds(1.0, V=x)["kantorovich"], EYE),
-    "log_partition": (lambda x: af.log_partition(x, attention=af.Softmax(beta=2.0)), X),
-    "log_partition, points": (lambda x: af.log_partition(X, attention=af.Softmax(beta=2.0), points=x), X),
+    "log_partition": (lambda x: af.diagnostics.log_partition(x, attention=af.Softmax(beta=2.0)), X),
+    "log_partition, points": (lambda x: af.diagnostics.log_partition(X, attention=af.Softmax(beta=2.0), points=x), X),
 }
 
 
@@ -91,18 +95,30 @@ def half_finished():
 
 def test_rows_past_the_last_time_are_not_counted():
     run = half_finished()
-    assert np.isnan(af.pair_fraction(run)[2:]).all() and np.isfinite(af.pair_fraction(run)[:2]).all()
+    assert (
+        np.isnan(af.diagnostics.pair_fraction(run)[2:]).all()
+        and np.isfinite(af.diagnostics.pair_fraction(run)[:2]).all()
+    )
     assert np.isnan(af.inner_products(run).density[2:]).all() and np.isfinite(af.inner_products(run).density[:2]).all()
-    assert np.isnan(af.order_parameter(run)[2:]).all() and np.isnan(af.effective_rank(run)[2:]).all()
+    assert (
+        np.isnan(af.diagnostics.order_parameter(run)[2:]).all()
+        and np.isnan(af.diagnostics.effective_rank(run)[2:]).all()
+    )
     assert np.isnan(af.energy(run)[2:]).all() and np.isfinite(af.energy(run)[:2]).all()
-    assert np.isnan(af.dissipation(run)[2:]).all()
+    assert np.isnan(af.diagnostics.dissipation(run)[2:]).all()
     assert np.isnan(af.attention_matrix(run)[2:]).all() and np.isfinite(af.attention_matrix(run)[:2]).all()
-    assert np.isnan(af.log_partition(run)[2:]).all()
-    for count in (af.leaders, af.numerical_rank, af.staircase, af.count_modes, lambda run: af.renyi_centers(run, 0.5)):
+    assert np.isnan(af.diagnostics.log_partition(run)[2:]).all()
+    for count in (
+        af.leaders,
+        af.diagnostics.numerical_rank,
+        af.diagnostics.staircase,
+        af.diagnostics.count_modes,
+        lambda run: af.diagnostics.renyi_centers(run, 0.5),
+    ):
         with pytest.raises(InputError, match=r"finite|unit"):
             count(run)
-    assert af.leaders(run, at=1).follows.shape == (5,) and int(af.numerical_rank(run, at=1)) == 2
-    assert int(jax.jit(af.numerical_rank)(run.xs[-1])) == -1
+    assert af.leaders(run, at=1).follows.shape == (5,) and int(af.diagnostics.numerical_rank(run, at=1)) == 2
+    assert int(jax.jit(af.diagnostics.numerical_rank)(run.xs[-1])) == -1
     assert (np.asarray(jax.jit(lambda A: af.leaders(A).followers)(jnp.full((3, 3), jnp.nan))) == -1).all()
 
 
@@ -110,7 +126,7 @@ def test_a_token_without_weight_does_not_count_as_a_pair():
     w = np.array([0.5, 0.25, 0.25, 0.0])
     x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [np.nan, np.nan]])
     # pairs of weight: (0, 1) met, (0, 2) and (1, 2) not: 0.125 / (0.125 + 0.125 + 0.0625)
-    assert float(af.pair_fraction(x, weights=w)) == pytest.approx(0.4)
+    assert float(af.diagnostics.pair_fraction(x, weights=w)) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(
@@ -118,41 +134,41 @@ def test_a_token_without_weight_does_not_count_as_a_pair():
     [
         lambda: af.energy(X),
         lambda: af.energy("run"),
-        lambda: af.dissipation(X),
-        lambda: af.is_gradient_flow("model", 2),
-        lambda: af.is_gradient_flow(af.SelfAttention(), "two"),
-        lambda: af.is_gradient_flow(af.SelfAttention(), 0),
+        lambda: af.diagnostics.dissipation(X),
+        lambda: af.diagnostics.is_gradient_flow("model", 2),
+        lambda: af.diagnostics.is_gradient_flow(af.SelfAttention(), "two"),
+        lambda: af.diagnostics.is_gradient_flow(af.SelfAttention(), 0),
         lambda: af.attention_matrix(X),
-        lambda: af.staircase(X),
-        lambda: af.hardmax_limit(X),
-        lambda: af.pair_fraction(X, delta=np.nan),
-        lambda: af.pair_fraction(X, delta="small"),
-        lambda: af.pair_fraction(X, kernel="fast"),
-        lambda: af.pair_fraction(X > 0),
-        lambda: af.order_parameter(X + 1j),
-        lambda: af.order_parameter(X[None], at=True),
+        lambda: af.diagnostics.staircase(X),
+        lambda: af.diagnostics.hardmax_limit(X),
+        lambda: af.diagnostics.pair_fraction(X, delta=np.nan),
+        lambda: af.diagnostics.pair_fraction(X, delta="small"),
+        lambda: af.diagnostics.pair_fraction(X, kernel="fast"),
+        lambda: af.diagnostics.pair_fraction(X > 0),
+        lambda: af.diagnostics.order_parameter(X + 1j),
+        lambda: af.diagnostics.order_parameter(X[None], at=True),
         lambda: af.inner_products(X, bins="many"),
         lambda: af.inner_products(X, bins=[0.0, np.inf]),
         lambda: af.inner_products(X, bins=[0.0, np.nan]),
         lambda: af.inner_products(X, bins=True),
-        lambda: af.numerical_rank(X, tol="small"),
-        lambda: af.numerical_rank(X, tol=np.nan),
-        lambda: af.numerical_rank(X, tol=-1.0),
-        lambda: af.separation_report(X, EYE, "small", 9.0),
-        lambda: af.separation_report(X, EYE, 0.01, 9.0, lam=np.nan),
-        lambda: af.detect_polytope(X, eps="near"),
-        lambda: af.detect_polytope(X, eps=True),
-        lambda: af.detect_polytope(X, eps=np.nan),
-        lambda: af.detect_hyperplanes(X, V=-EYE, eps=np.nan),
-        lambda: af.good_triple(V=EYE, tol="small"),
+        lambda: af.diagnostics.numerical_rank(X, tol="small"),
+        lambda: af.diagnostics.numerical_rank(X, tol=np.nan),
+        lambda: af.diagnostics.numerical_rank(X, tol=-1.0),
+        lambda: af.diagnostics.separation_report(X, EYE, "small", 9.0),
+        lambda: af.diagnostics.separation_report(X, EYE, 0.01, 9.0, lam=np.nan),
+        lambda: af.diagnostics.detect_polytope(X, eps="near"),
+        lambda: af.diagnostics.detect_polytope(X, eps=True),
+        lambda: af.diagnostics.detect_polytope(X, eps=np.nan),
+        lambda: af.diagnostics.detect_hyperplanes(X, V=-EYE, eps=np.nan),
+        lambda: af.diagnostics.good_triple(V=EYE, tol="small"),
         lambda: af.classify(V=EYE, tol=np.nan),
-        lambda: af.boolean_structure(P, tol="small"),
-        lambda: af.boolean_structure(P > 0.1),
-        lambda: af.modes(X, beta="cold"),
-        lambda: af.modes(X, beta=4.0, space="circle"),
-        lambda: af.renyi_centers(X, "near"),
-        lambda: af.log_partition(X),
-        lambda: af.log_partition(X, attention=af.Softmax(), points=np.ones((2, 3))),
+        lambda: af.diagnostics.boolean_structure(P, tol="small"),
+        lambda: af.diagnostics.boolean_structure(P > 0.1),
+        lambda: af.diagnostics.modes(X, beta="cold"),
+        lambda: af.diagnostics.modes(X, beta=4.0, space="circle"),
+        lambda: af.diagnostics.renyi_centers(X, "near"),
+        lambda: af.diagnostics.log_partition(X),
+        lambda: af.diagnostics.log_partition(X, attention=af.Softmax(), points=np.ones((2, 3))),
         lambda: smoothness.local_lipschitz("softmax", X),
         lambda: smoothness.local_lipschitz(af.Softmax(), X, pairs="all"),
         lambda: smoothness.local_lipschitz(af.Softmax(), X, kernel="fast"),
@@ -201,23 +217,25 @@ def test_the_partition_function_at_any_temperature():
     w = np.array([0.3, 0.1, 0.2, 0.3, 0.1])
     for beta in (2.0, 1e4):
         expected = logsumexp(beta * X @ X.T + np.log(w), axis=1)
-        np.testing.assert_allclose(af.log_partition(X, attention=af.Softmax(beta=beta), weights=w), expected)
-        shifted = af.log_partition(X, attention=af.Unnormalized(beta=beta, shifted=True), weights=w)
+        np.testing.assert_allclose(
+            af.diagnostics.log_partition(X, attention=af.Softmax(beta=beta), weights=w), expected
+        )
+        shifted = af.diagnostics.log_partition(X, attention=af.Unnormalized(beta=beta, shifted=True), weights=w)
         np.testing.assert_allclose(shifted, expected - beta, rtol=1e-9, atol=1e-9)
     points = np.array([[1.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
-    found = af.log_partition(X, attention=af.Softmax(beta=9.0), points=points)
+    found = af.diagnostics.log_partition(X, attention=af.Softmax(beta=9.0), points=points)
     np.testing.assert_allclose(found, logsumexp(9 * points @ X.T - math.log(5), axis=1))
     run = standing(af.SelfAttention(beta=2.0), weights=jnp.asarray(w))
-    np.testing.assert_allclose(af.log_partition(run, at=0), logsumexp(2 * X @ X.T + np.log(w), axis=1))
-    assert af.log_partition(run).shape == (2, 5)
-    assert diagnostics.log_partition is af.log_partition
+    np.testing.assert_allclose(af.diagnostics.log_partition(run, at=0), logsumexp(2 * X @ X.T + np.log(w), axis=1))
+    assert af.diagnostics.log_partition(run).shape == (2, 5)
+    assert diagnostics.log_partition is af.diagnostics.log_partition
 
 
 # Hardmax
 
 
 def test_the_attention_of_robust_layers_is_what_they_use():
-    x0 = af.hardmax_cloud("faces", inside=2, key=jax.random.key(0))
+    x0 = af.models.hardmax_cloud("faces", inside=2, key=jax.random.key(0))
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
     run = af.simulate(af.HardmaxLayers(0.5, robust=True), np.asarray(x0) @ turn.T, t1=90, solver="layers")
     A = np.asarray(af.attention_matrix(run))
@@ -236,11 +254,11 @@ def test_the_attention_of_robust_layers_is_what_they_use():
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize(("alpha", "scale"), [(0.1, 1.0), (1.0, 1e3), (1.0, 1e-3)])
 def test_hardmax_limits_are_certified_in_both_precisions(dtype, alpha, scale):
-    x0 = jnp.asarray(scale * af.hardmax_cloud("triangle", inside=5, key=jax.random.key(0)), dtype)
+    x0 = jnp.asarray(scale * af.models.hardmax_cloud("triangle", inside=5, key=jax.random.key(0)), dtype)
     layers = int(25 / math.log1p(alpha))
-    found = af.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=layers, solver="layers"))
+    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=layers, solver="layers"))
     assert found.certified and found.limits == () and (found.ahead <= 2 * found.eps).all(), found
-    early = af.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=2, solver="layers"))
+    early = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=2, solver="layers"))
     assert not early.certified and len(early.missing)
 
 
@@ -248,21 +266,21 @@ def test_hardmax_limits_are_certified_in_both_precisions(dtype, alpha, scale):
 def test_a_small_step_is_no_rest(alpha):
     """A token beside the middle of an edge, 1e-9 off: it is drawn to a corner, one away, however slowly."""
     x0 = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0], [1.0, 1e-9]])
-    found = af.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
+    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
     assert not found.certified and found.missing.tolist() == [3]
     assert found.ahead[3] == pytest.approx(1.0 if alpha < 1e-3 else 8 / 27, rel=1e-5)
     x0[3, 1] = 0.0  # on the middle: this one stays, by its tie
-    found = af.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
+    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
     assert found.certified and found.faces == {3: (0, 1)}
     # A leader nearby that does not attract: nearly as long, and another one wins.
     x0 = np.array([[1.0, 0.0], [1.0 - 1e-9, 3e-9], [0.9999999999, 1.0], [-2.0, 0.1]])
     run = af.simulate(af.HardmaxLayers(alpha), x0, t1=2, solver="layers")
-    found = af.hardmax_limit(run)
+    found = af.diagnostics.hardmax_limit(run)
     drawn = np.linalg.norm(np.asarray(run.info["ahead"]), axis=1) > 2 * found.eps
     assert not (drawn & (found.at_leader >= 0)).any() and not (found.certified and drawn.any())
 
 
 def test_steps_below_rounding_are_named():
     x0 = jnp.asarray([[1.0, 1.0], [-1.0, 0.5], [0.5, 0.5]], jnp.float32)
-    found = af.hardmax_limit(af.simulate(af.HardmaxLayers(1e-10), x0, t1=3, solver="layers"))
+    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(1e-10), x0, t1=3, solver="layers"))
     assert not found.certified and "below the rounding of float32" in found.limits[0] and found.limits[0] in repr(found)

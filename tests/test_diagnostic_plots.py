@@ -12,7 +12,7 @@ from PIL import Image
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.plots._style import HEAT
+from attnflow.plot._style import HEAT
 from test_plots import a_run, each_case, texts
 
 N = 12
@@ -64,7 +64,7 @@ def test_given_axes_are_used(run, name):
 def test_order_parameter(run):
     line = af.plot.order_parameter(run).axes[0].lines[0]
     np.testing.assert_allclose(line.get_xdata(), run.ts)
-    np.testing.assert_allclose(line.get_ydata(), af.order_parameter(run))
+    np.testing.assert_allclose(line.get_ydata(), af.diagnostics.order_parameter(run))
 
 
 def test_number_of_clusters_and_who_is_with_whom(run):

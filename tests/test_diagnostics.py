@@ -41,15 +41,17 @@ def equiangular(n, g):
 
 @pytest.mark.parametrize("g", [-0.1, 0.0, 0.5, 0.999])
 def test_order_parameter_of_equiangular_tokens(g):
-    np.testing.assert_allclose(af.order_parameter(equiangular(6, g)), np.sqrt((1 + 5 * g) / 6), rtol=1e-12)
+    np.testing.assert_allclose(af.diagnostics.order_parameter(equiangular(6, g)), np.sqrt((1 + 5 * g) / 6), rtol=1e-12)
 
 
 def test_order_parameter_along_a_run(run):
     x = np.asarray(run.xs)
     expected = [np.linalg.norm(sum(WEIGHTS[i] * x[t, i] for i in range(N))) for t in range(3)]
-    np.testing.assert_allclose(af.order_parameter(run), expected, rtol=1e-12)
-    np.testing.assert_allclose(af.order_parameter(run, at=1), expected[1], rtol=1e-12)
-    np.testing.assert_allclose(af.order_parameter(x[None, :, None], weights=WEIGHTS), np.array(expected)[None, :, None])
+    np.testing.assert_allclose(af.diagnostics.order_parameter(run), expected, rtol=1e-12)
+    np.testing.assert_allclose(af.diagnostics.order_parameter(run, at=1), expected[1], rtol=1e-12)
+    np.testing.assert_allclose(
+        af.diagnostics.order_parameter(x[None, :, None], weights=WEIGHTS), np.array(expected)[None, :, None]
+    )
 
 
 def loop_fraction(x, w, delta):
@@ -62,15 +64,17 @@ def test_pair_fraction(run, kernel):
     x = np.asarray(run.xs)
     expected = [loop_fraction(x[t], WEIGHTS, 0.2) for t in range(3)]
     assert 0 < expected[1] < expected[2]
-    np.testing.assert_allclose(af.pair_fraction(run, 0.2, kernel=kernel), expected, rtol=1e-12)
-    np.testing.assert_allclose(af.pair_fraction(x, 0.2, kernel=kernel)[2], loop_fraction(x[2], np.ones(N), 0.2))
+    np.testing.assert_allclose(af.diagnostics.pair_fraction(run, 0.2, kernel=kernel), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        af.diagnostics.pair_fraction(x, 0.2, kernel=kernel)[2], loop_fraction(x[2], np.ones(N), 0.2)
+    )
 
 
 def test_pair_fraction_in_the_extremes():
-    np.testing.assert_allclose(af.pair_fraction(equiangular(6, 0.0)), 0.0)
-    np.testing.assert_allclose(af.pair_fraction(equiangular(6, 1 - 0.99e-3)), 1.0)
-    np.testing.assert_allclose(af.pair_fraction(equiangular(6, 1 - 1.01e-3)), 0.0)
-    assert np.isnan(af.pair_fraction(np.ones((1, 1))))
+    np.testing.assert_allclose(af.diagnostics.pair_fraction(equiangular(6, 0.0)), 0.0)
+    np.testing.assert_allclose(af.diagnostics.pair_fraction(equiangular(6, 1 - 0.99e-3)), 1.0)
+    np.testing.assert_allclose(af.diagnostics.pair_fraction(equiangular(6, 1 - 1.01e-3)), 0.0)
+    assert np.isnan(af.diagnostics.pair_fraction(np.ones((1, 1))))
 
 
 def test_pair_fraction_is_an_observable_of_an_ensemble():
@@ -78,7 +82,10 @@ def test_pair_fraction_is_an_observable_of_an_ensemble():
         return af.sphere.uniform(n=5, d=2, key=key)
 
     options = {"realizations": 6, "ts": [0.5], "key": jax.random.key(3), "dt": 0.25}
-    statistics = {"met": af.Mean(lambda t, x, w: af.pair_fraction(x, 0.1, weights=w)), "last": af.LastState()}
+    statistics = {
+        "met": af.flows.Mean(lambda t, x, w: af.diagnostics.pair_fraction(x, 0.1, weights=w)),
+        "last": af.flows.LastState(),
+    }
     values = af.ensemble(af.SelfAttention(beta=1.0), sampler, reduce=statistics, **options).values
     expected = np.mean([loop_fraction(x, np.ones(5), 0.1) for x in np.asarray(values["last"])])
     np.testing.assert_allclose(values["met"].mean[-1], expected, rtol=1e-12)
@@ -142,7 +149,7 @@ def test_attention_matrix_of_softmax(run):
     np.testing.assert_allclose(af.attention_matrix(run, at=-1), found[-1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("pairs", [af.Full(), af.Causal(slope=0.3)], ids=["full", "causal"])
+@pytest.mark.parametrize("pairs", [af.pairsums.Full(), af.Causal(slope=0.3)], ids=["full", "causal"])
 @pytest.mark.parametrize("name", MAPS)
 def test_attention_matrix_times_values_is_the_velocity(run, name, pairs):
     attention = MAPS[name]
@@ -232,29 +239,33 @@ def test_matrices_that_fill_the_memory_are_refused(run, monkeypatch):
 
 
 def test_ranks_with_closed_forms():
-    assert float(af.effective_rank(np.eye(5))) == pytest.approx(5)
-    assert float(af.effective_rank(np.ones((4, 6)))) == pytest.approx(1)
-    assert float(af.effective_rank(np.zeros((4, 6)))) == 0
+    assert float(af.diagnostics.effective_rank(np.eye(5))) == pytest.approx(5)
+    assert float(af.diagnostics.effective_rank(np.ones((4, 6)))) == pytest.approx(1)
+    assert float(af.diagnostics.effective_rank(np.zeros((4, 6)))) == 0
     a, b = 0.75, 0.25
-    assert float(af.effective_rank(np.diag([3.0, 1.0]))) == pytest.approx(a**-a * b**-b)
-    assert af.numerical_rank(np.stack([np.eye(4), np.ones((4, 4)), np.zeros((4, 4))])).tolist() == [4, 1, 0]
+    assert float(af.diagnostics.effective_rank(np.diag([3.0, 1.0]))) == pytest.approx(a**-a * b**-b)
+    assert af.diagnostics.numerical_rank(np.stack([np.eye(4), np.ones((4, 4)), np.zeros((4, 4))])).tolist() == [4, 1, 0]
     near = np.diag([1.0, 1e-3, 1e-6])
-    assert [int(af.numerical_rank(near, tol=t)) for t in (1e-2, 1e-4, 1e-7)] == [1, 2, 3]
+    assert [int(af.diagnostics.numerical_rank(near, tol=t)) for t in (1e-2, 1e-4, 1e-7)] == [1, 2, 3]
 
 
 def test_ranks_of_a_run(run):
     x = np.asarray(run.xs)
     s = [np.linalg.svd(np.sqrt(WEIGHTS)[:, None] * cloud, compute_uv=False) for cloud in x]
     p = [row / row.sum() for row in s]
-    np.testing.assert_allclose(af.effective_rank(run), [np.exp(-(q * np.log(q)).sum()) for q in p], rtol=1e-10)
-    assert af.numerical_rank(run).tolist() == [D, D, D]
+    np.testing.assert_allclose(
+        af.diagnostics.effective_rank(run), [np.exp(-(q * np.log(q)).sum()) for q in p], rtol=1e-10
+    )
+    assert af.diagnostics.numerical_rank(run).tolist() == [D, D, D]
     a = af.attention_matrix(run)
-    np.testing.assert_array_equal(af.numerical_rank(a, tol=1e-8), [np.linalg.matrix_rank(m, rtol=1e-8) for m in a])
+    np.testing.assert_array_equal(
+        af.diagnostics.numerical_rank(a, tol=1e-8), [np.linalg.matrix_rank(m, rtol=1e-8) for m in a]
+    )
 
 
 def test_tokens_that_coincide_have_rank_one_in_effect():
     x = np.tile(np.array([[0.6, 0.8]]), (5, 1))
-    assert float(af.effective_rank(x)) == pytest.approx(1) and int(af.numerical_rank(x)) == 1
+    assert float(af.diagnostics.effective_rank(x)) == pytest.approx(1) and int(af.diagnostics.numerical_rank(x)) == 1
 
 
 # Energies
@@ -265,7 +276,7 @@ def test_energy_scales_are_those_of_numpy(run):
     for scale, factor in (("E", 1.0), ("E_p", np.exp(-2.0)), ("Ehat", 4 * np.exp(-2.0))):
         np.testing.assert_allclose(af.energy(run, scale=scale), factor * expected, rtol=1e-12)
         if scale != "E":
-            ratio = af.dissipation(run, scale=scale) / af.dissipation(run, scale="E")
+            ratio = af.diagnostics.dissipation(run, scale=scale) / af.diagnostics.dissipation(run, scale="E")
             np.testing.assert_allclose(ratio, factor, rtol=1e-12)
 
 
@@ -274,18 +285,23 @@ def test_energy_scales_are_those_of_numpy(run):
 
 def test_diagnostics_can_be_compiled_and_differentiated(run):
     x = run.xs[0]
-    for fn in (af.order_parameter, af.pair_fraction, af.effective_rank, af.numerical_rank):
+    for fn in (
+        af.diagnostics.order_parameter,
+        af.diagnostics.pair_fraction,
+        af.diagnostics.effective_rank,
+        af.diagnostics.numerical_rank,
+    ):
         np.testing.assert_allclose(jax.jit(fn)(x), fn(x), rtol=1e-12)
-    slope = jax.grad(lambda y: af.order_parameter(y))(x)
+    slope = jax.grad(lambda y: af.diagnostics.order_parameter(y))(x)
     mean = np.asarray(x).mean(axis=0)
     np.testing.assert_allclose(slope, np.tile(mean / np.linalg.norm(mean) / N, (N, 1)), rtol=1e-12)
 
 
 def test_bad_input_is_told(run):
     with pytest.raises(InputError, match="at = 3 is none of the 3 saved times; give an index from -3 to 2"):
-        af.order_parameter(run, at=3)
+        af.diagnostics.order_parameter(run, at=3)
     with pytest.raises(InputError, match="for tokens on the sphere"):
-        af.pair_fraction(with_model(run, Softmax(1.0), space=af.Euclidean()))
+        af.diagnostics.pair_fraction(with_model(run, Softmax(1.0), space=af.Euclidean()))
     with pytest.raises(InputError, match="bins = 0 is no number of bins"):
         af.inner_products(run, bins=0)
     with pytest.raises(InputError, match="two or more increasing numbers"):
@@ -297,7 +313,13 @@ def test_bad_input_is_told(run):
 def test_a_batch_of_runs_is_refused_and_one_of_it_is_not() -> None:
     x = af.sphere.weyl(n=3, d=3)  # as many runs as coordinates: a wrong broadcast would go unnoticed
     runs = jax.vmap(lambda b: af.simulate(af.SelfAttention(beta=b), x, t1=1.0, save=2))(jnp.asarray([1.0, 2.0, 3.0]))
-    for diagnostic in (af.energy, af.clusters, af.attention_matrix, af.order_parameter, lambda r: r.to_xarray()):
+    for diagnostic in (
+        af.energy,
+        af.clusters,
+        af.attention_matrix,
+        af.diagnostics.order_parameter,
+        lambda r: r.to_xarray(),
+    ):
         with pytest.raises(InputError, match="batch of runs"):
             diagnostic(runs)
     one = jax.tree.map(lambda a: a[1], runs)

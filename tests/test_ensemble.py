@@ -28,7 +28,15 @@ def first(t: jax.Array, x: jax.Array, w: jax.Array | None) -> jax.Array:
 def test_members_equal_single_runs(engine: str, solver: str, key: jax.Array) -> None:
     model = af.SelfAttention(beta=3.0)
     result = af.ensemble(
-        model, sampler, realizations=5, ts=TS, reduce=af.LastState(), key=key, engine=engine, solver=solver, dt=0.01
+        model,
+        sampler,
+        realizations=5,
+        ts=TS,
+        reduce=af.flows.LastState(),
+        key=key,
+        engine=engine,
+        solver=solver,
+        dt=0.01,
     )
     for r in (0, 4):
         x0 = sampler(jax.random.fold_in(key, r))
@@ -39,7 +47,7 @@ def test_members_equal_single_runs(engine: str, solver: str, key: jax.Array) -> 
 @pytest.mark.parametrize("engine", ["innermost", "batched"])
 def test_bits_do_not_depend_on_the_chunk(engine: str, key: jax.Array) -> None:
     def run(chunk: int):
-        reduce = {"mean": af.Mean(first), "last": af.LastState()}
+        reduce = {"mean": af.flows.Mean(first), "last": af.flows.LastState()}
         model = af.SelfAttention(beta=3.0)
         return af.ensemble(
             model, sampler, realizations=40, ts=TS, reduce=reduce, key=key, engine=engine, chunk=chunk
@@ -53,7 +61,14 @@ def test_bits_do_not_depend_on_the_chunk(engine: str, key: jax.Array) -> None:
 
 def test_many_models_equal_one_by_one(key: jax.Array) -> None:
     models = [af.SelfAttention(beta=b) for b in (0.0, 2.0, 50.0)]
-    options = {"realizations": 5, "ts": TS, "reduce": af.LastState(), "key": key, "engine": "innermost", "dt": 0.01}
+    options = {
+        "realizations": 5,
+        "ts": TS,
+        "reduce": af.flows.LastState(),
+        "key": key,
+        "engine": "innermost",
+        "dt": 0.01,
+    }
     together = af.ensemble(models, sampler, **options).values
     assert together.shape == (3, 5, N, D)
     for k, model in enumerate(models):
@@ -63,10 +78,10 @@ def test_many_models_equal_one_by_one(key: jax.Array) -> None:
 
 def test_underflow_of_the_bound_is_mended(key: jax.Array) -> None:
     """With B = -I and strict pairs the best score of a row can lie 2 beta below its upper bound."""
-    model = af.SelfAttention(af.Softmax(beta=2000.0, B=-jnp.eye(D)), pairs=af.Full(skip=jnp.arange(N)))
+    model = af.SelfAttention(af.Softmax(beta=2000.0, B=-jnp.eye(D)), pairs=af.pairsums.Full(skip=jnp.arange(N)))
     values = {
         engine: af.ensemble(
-            model, sampler, realizations=3, ts=[0.3], reduce=af.LastState(), key=key, engine=engine, dt=0.01
+            model, sampler, realizations=3, ts=[0.3], reduce=af.flows.LastState(), key=key, engine=engine, dt=0.01
         ).values
         for engine in ("innermost", "batched")
     }
@@ -76,10 +91,10 @@ def test_underflow_of_the_bound_is_mended(key: jax.Array) -> None:
 
 def test_statistics_equal_numpy(key: jax.Array) -> None:
     reduce = {
-        "mean": af.Mean(first),
-        "histogram": af.Histogram(lambda t, x, w: x[:, 0], np.linspace(-1, 1, 9)),
-        "quantiles": af.Quantiles(first, (0.1, 0.5, 0.9), bounds=(-1.0, 1.0), bins=2000),
-        "last": af.LastState(),
+        "mean": af.flows.Mean(first),
+        "histogram": af.flows.Histogram(lambda t, x, w: x[:, 0], np.linspace(-1, 1, 9)),
+        "quantiles": af.flows.Quantiles(first, (0.1, 0.5, 0.9), bounds=(-1.0, 1.0), bins=2000),
+        "last": af.flows.LastState(),
     }
     values = af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=37, ts=TS, reduce=reduce, key=key).values
     x = np.asarray(values["last"])
@@ -92,7 +107,9 @@ def test_statistics_equal_numpy(key: jax.Array) -> None:
 
 
 def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:
-    values = af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=1, ts=[1.0], reduce=af.Mean(first), key=key)
+    values = af.ensemble(
+        af.SelfAttention(beta=2.0), sampler, realizations=1, ts=[1.0], reduce=af.flows.Mean(first), key=key
+    )
     assert np.isinf(values.values.stderr).all()
 
 
@@ -118,7 +135,7 @@ def test_no_recompilation_for_new_numbers(key: jax.Array) -> None:
     assert run(7.0) == 0.0
 
 
-STATISTIC = af.Mean(first)
+STATISTIC = af.flows.Mean(first)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +170,7 @@ def test_a_model_without_numbers_and_members_that_blow_up(key: jax.Array) -> Non
     def value(t: jax.Array, x: jax.Array, w: jax.Array | None) -> jax.Array:
         return jnp.where(jnp.isfinite(x[0, 0]), x[0, 0], jnp.nan)
 
-    reduce = {"quantiles": af.Quantiles(value, bounds=(-1.0, 1.0)), "last": af.LastState()}
+    reduce = {"quantiles": af.flows.Quantiles(value, bounds=(-1.0, 1.0)), "last": af.flows.LastState()}
     result = af.ensemble(flow, start, realizations=20, ts=[0.1, 3.0], reduce=reduce, key=key, dt=0.001)
     first = np.array([float(start(jax.random.fold_in(key, r))[0, 0]) for r in range(20)])
     gone = int(np.sum(first > 1 / 3))
@@ -169,7 +186,9 @@ def test_weights_are_used_and_steps_stop_at_jumps(key: jax.Array) -> None:
     """A jump between the steps costs no order: rk4 at dt = 0.02 against an accurate run."""
     w = jnp.arange(1.0, N + 1) / (N * (N + 1) / 2)
     model = af.SelfAttention(beta=af.Piecewise([0.537], [0.0, 8.0]))
-    result = af.ensemble(model, sampler, realizations=2, ts=[1.0], reduce=af.LastState(), key=key, weights=w, dt=0.02)
+    result = af.ensemble(
+        model, sampler, realizations=2, ts=[1.0], reduce=af.flows.LastState(), key=key, weights=w, dt=0.02
+    )
     run = af.simulate(model, sampler(jax.random.fold_in(key, 1)), t1=1.0, weights=w, save=1)
     np.testing.assert_allclose(result.values[1], run.xs[-1], atol=1e-7)
 
@@ -194,7 +213,13 @@ def test_tokens_too_long_to_be_squared(engine: str, dtype: str, key: jax.Array) 
         pytest.skip(native().told)
     V = np.diag([1.0, 0.5])
     model = af.SelfAttention(af.Softmax(beta=1.0, V=LARGE[dtype] * V))
-    options = {"realizations": 2, "ts": [0.1], "reduce": af.LastState(), "solver": "euler-retract", "dtype": dtype}
+    options = {
+        "realizations": 2,
+        "ts": [0.1],
+        "reduce": af.flows.LastState(),
+        "solver": "euler-retract",
+        "dtype": dtype,
+    }
     result = af.ensemble(model, sampler, key=key, engine=engine, **options)
     for r in range(2):
         x = np.asarray(sampler(jax.random.fold_in(key, r)))
@@ -214,13 +239,13 @@ def test_draws_that_are_no_points_of_the_space_are_counted(engine: str, key: jax
     draws = [np.asarray(some(jax.random.fold_in(key, r))) for r in range(12)]
     missing = np.array([not x.any() for x in draws])
     assert 0 < missing.sum() < 12 and not missing[0]
-    reduce = {"last": af.LastState(), "mean": af.Mean(lambda t, x, w: jnp.sum(x))}
+    reduce = {"last": af.flows.LastState(), "mean": af.flows.Mean(lambda t, x, w: jnp.sum(x))}
     result = af.ensemble(
         af.SelfAttention(beta=1.0), some, realizations=12, ts=TS, reduce=reduce, key=key, engine=engine
     )
-    assert isinstance(result, af.EnsembleResult) and result.stats["not_finite"] == missing.sum()
+    assert isinstance(result, af.flows.EnsembleResult) and result.stats["not_finite"] == missing.sum()
     np.testing.assert_array_equal(np.isnan(result.values["last"]).all(axis=(1, 2)), missing)
-    assert np.isnan(result.values["mean"].mean).all() and isinstance(result.values["mean"], af.Estimate)
+    assert np.isnan(result.values["mean"].mean).all() and isinstance(result.values["mean"], af.flows.Estimate)
     with pytest.raises(InputError, match=r"token 0 is zero"):
         af.ensemble(
             af.SelfAttention(beta=1.0), lambda k: 0 * sampler(k), realizations=2, ts=TS, reduce=reduce["last"], key=key
@@ -229,7 +254,7 @@ def test_draws_that_are_no_points_of_the_space_are_counted(engine: str, key: jax
 
 def test_late_clocks(key: jax.Array) -> None:
     """In float32, where 10^4 + 0.3 is off by 5e-4: the flow runs as long as it should; coarser clocks are refused."""
-    options = {"realizations": 2, "reduce": af.LastState(), "key": key, "dtype": "float32", "engine": "batched"}
+    options = {"realizations": 2, "reduce": af.flows.LastState(), "key": key, "dtype": "float32", "engine": "batched"}
     ends = [
         af.ensemble(af.SelfAttention(beta=2.0), sampler, t0=t0, ts=[t0 + 0.3], **options).values for t0 in (0.0, 1e4)
     ]
@@ -244,7 +269,7 @@ def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.
 
     def coarseness(dt: float) -> float:
         draw = lambda key: af.sphere.uniform(n=8, d=2, key=key)  # noqa: E731
-        options = {"realizations": 4, "reduce": af.LastState(), "key": key, "engine": engine, "dtype": dtype}
+        options = {"realizations": 4, "reduce": af.flows.LastState(), "key": key, "engine": engine, "dtype": dtype}
         return af.ensemble(af.SelfAttention(beta=30.0), draw, ts=[100.0], dt=dt, **options).stats["coarseness"]
 
     with pytest.warns(AttnflowWarning, match="steps were too long to follow the flow"):
@@ -258,14 +283,14 @@ def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.
 def test_an_ensemble_of_one_is_as_coarse_as_its_run(solver: str, key: jax.Array) -> None:
     """One step: the look at the start is all there is to see."""
     model, options = af.SelfAttention(beta=3.0), {"solver": solver, "dt": 1.0}
-    result = af.ensemble(model, sampler, realizations=1, ts=[1.0], reduce=af.LastState(), key=key, **options)
+    result = af.ensemble(model, sampler, realizations=1, ts=[1.0], reduce=af.flows.LastState(), key=key, **options)
     run = af.simulate(model, sampler(jax.random.fold_in(key, 0)), t1=1.0, **options)
     assert result.stats["coarseness"] == pytest.approx(float(run.stats["coarseness"]), rel=1e-9)
     assert result.stats["coarseness"] > 0
 
 
 def test_double_precision_is_not_silently_single():
-    options = {"realizations": 2, "ts": [0.1], "reduce": af.Mean(lambda t, x, w: x), "key": jax.random.key(0)}
+    options = {"realizations": 2, "ts": [0.1], "reduce": af.flows.Mean(lambda t, x, w: x), "key": jax.random.key(0)}
     sampler = lambda key: af.sphere.uniform(n=4, d=3, key=key)  # noqa: E731
     with jax.enable_x64(False), pytest.raises(InputError, match="precision"):
         af.ensemble(af.SelfAttention(beta=1.0), sampler, dtype="float64", **options)

@@ -94,7 +94,7 @@ def test_causal_rows_and_hardmax_have_a_linear_part():
         af.SelfAttention(af.Unnormalized(1.0), af.Euclidean()),
         af.SelfAttention(af.Softmax(1.0, V=af.Piecewise([1.0], [EYE, 2 * EYE])), af.Euclidean()),
         af.SelfAttention(af.Softmax(1.0), af.Euclidean(), af.Causal(strict=True)),
-        af.SelfAttention(af.Softmax(1.0), af.Euclidean(), af.Full(skip=np.arange(9))),
+        af.SelfAttention(af.Softmax(1.0), af.Euclidean(), af.pairsums.Full(skip=np.arange(9))),
         af.Flow(lambda t, x, w: x),
     ],
 )
@@ -297,7 +297,7 @@ def test_12_three_tokens_keep_an_exceptional_row():
 
 def test_15_large_scores_are_the_identity():
     with np.errstate(all="raise"):
-        P = af.pair_weights(
-            af.Inner(jnp.asarray(1.0)), jnp.array([[-30.0, 0], [25, 10]]), jnp.array([[-30.0, 0], [25, 10]])
+        P = af.pairsums.pair_weights(
+            af.pairsums.Inner(jnp.asarray(1.0)), jnp.array([[-30.0, 0], [25, 10]]), jnp.array([[-30.0, 0], [25, 10]])
         )
     np.testing.assert_allclose(P, np.eye(2), atol=1e-12)

@@ -62,7 +62,7 @@ def test_a_step_takes_each_exponential_once(d):
         lambda key: af.sphere.uniform(n=12, d=d, key=key),
         realizations=64,
         ts=[0.1],
-        reduce=af.LastState(),
+        reduce=af.flows.LastState(),
         key=jax.random.key(0),
         solver="euler-retract",
         dtype=jnp.float32,

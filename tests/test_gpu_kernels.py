@@ -31,9 +31,9 @@ def cloud(rng, n, d, radius=1.0):
 def reference(score, x, y, v, log_w):
     """Sums over pairs, in float64, by definition."""
     x, y, v, log_w = (np.asarray(a, np.float64) for a in (x, y, v, log_w))
-    beta = float(score.beta) if isinstance(score, af.Inner) else 2 * float(score.g)
+    beta = float(score.beta) if isinstance(score, af.pairsums.Inner) else 2 * float(score.g)
     s = beta * x @ y.T
-    if not isinstance(score, af.Inner):
+    if not isinstance(score, af.pairsums.Inner):
         s = s - beta / 2 * (np.sum(x**2, 1)[:, None] + np.sum(y**2, 1))
     s = s + log_w
     top = s.max(axis=1, keepdims=True)
@@ -60,7 +60,7 @@ def positional(pairs, w, n):
 @functools.cache
 def compiled(weighted):
     def sums(score, x, y, v, log_w):
-        return af.pair_sums(score, x, y, v, log_w=log_w if weighted else None, kernel="direct")
+        return af.pairsums.pair_sums(score, x, y, v, log_w=log_w if weighted else None, kernel="direct")
 
     return jax.jit(sums)
 
@@ -87,7 +87,7 @@ def test_direct_sums_are_those_of_float64(case, beta, removed, seed):
     v = rng.standard_normal((m, p)).astype(np.float32)  # larger than one, too
     log_w = rng.standard_normal(m).astype(np.float32)
     log_w[rng.random(m) < removed] = -np.inf
-    score = af.SquaredDistance(beta / 2) if square else af.Inner(beta)
+    score = af.pairsums.SquaredDistance(beta / 2) if square else af.pairsums.Inner(beta)
     num, log_z = compiled(weighted)(score, x, y, v, log_w)
     expected, expected_z = reference(score, x, y, v, log_w if weighted else np.full(m, -np.log(m)))
     # A score of size beta has an absolute rounding error of beta times 2e-7, and so has its logarithm of a weight.
@@ -100,7 +100,7 @@ def test_direct_sums_are_those_of_float64(case, beta, removed, seed):
 @pytest.mark.parametrize(
     "pairs, n, m, d",
     [
-        (af.Full(), 300, 300, 3),
+        (af.pairsums.Full(), 300, 300, 3),
         (af.Causal(), 300, 300, 3),
         (af.Causal(strict=True, slope=0.7), 40, 40, 2),
         (af.Causal(slope=0.3, at=[-1, 0, 5, 299, 900]), 5, 300, 2),
@@ -113,8 +113,10 @@ def test_sums_of_many_tiles_are_those_of_float64(pairs, n, m, d, monkeypatch):
     rng = np.random.default_rng(d)
     x, y, v = cloud(rng, n, d), cloud(rng, m, d), cloud(rng, m, 3)
     x = y if n == m else x
-    num, log_z = jax.jit(lambda *arrays: af.pair_sums(af.Inner(4.0), *arrays, pairs=pairs, kernel="direct"))(x, y, v)
-    expected, expected_z = reference(af.Inner(4.0), x, y, v, positional(pairs, np.full(m, 1 / m), n))
+    num, log_z = jax.jit(
+        lambda *arrays: af.pairsums.pair_sums(af.pairsums.Inner(4.0), *arrays, pairs=pairs, kernel="direct")
+    )(x, y, v)
+    expected, expected_z = reference(af.pairsums.Inner(4.0), x, y, v, positional(pairs, np.full(m, 1 / m), n))
     np.testing.assert_allclose(num, expected, atol=4e-6)
     np.testing.assert_allclose(log_z, expected_z, atol=1e-5)
 
@@ -128,7 +130,9 @@ def test_hardmax_sums_are_those_of_float64():
 
     @functools.partial(jax.jit, static_argnums=0)
     def sums(kernel, tol, log_w, *arrays):
-        return af.pair_sums(af.Inner(1.0), *arrays, log_w=log_w, reduce=af.pairsums.Hardmax(tol), kernel=kernel)
+        return af.pairsums.pair_sums(
+            af.pairsums.Inner(1.0), *arrays, log_w=log_w, reduce=af.pairsums.Hardmax(tol), kernel=kernel
+        )
 
     for tol in (0.0, 1.5):
         direct = sums("direct", tol, log_w.astype(np.float32), x, y, v)
@@ -144,8 +148,10 @@ def test_direct_sums_have_the_derivatives_of_others():
     @functools.partial(jax.jit, static_argnums=0)
     def derivatives(kernel):
         def total(x, beta, slope):
-            everyone = af.pair_sums(af.Inner(beta), x, x, x, kernel=kernel)[0]
-            before = af.pair_sums(af.Inner(beta), x, x, x, pairs=af.Causal(slope=slope), kernel=kernel)[0]
+            everyone = af.pairsums.pair_sums(af.pairsums.Inner(beta), x, x, x, kernel=kernel)[0]
+            before = af.pairsums.pair_sums(
+                af.pairsums.Inner(beta), x, x, x, pairs=af.Causal(slope=slope), kernel=kernel
+            )[0]
             return jnp.sum(jnp.sin(everyone)) + jnp.sum(jnp.cos(before))
 
         return jax.grad(total, argnums=(0, 1, 2))(*arguments), jax.jvp(total, arguments, direction)[1]
@@ -155,11 +161,14 @@ def test_direct_sums_have_the_derivatives_of_others():
 
 
 @pytest.mark.parametrize(
-    "pairs, dtype, d", [(af.Causal().T, "float32", 2), (af.Full(), "float64", 2), (af.Full(), "float32", 130)]
+    "pairs, dtype, d",
+    [(af.Causal().T, "float32", 2), (af.pairsums.Full(), "float64", 2), (af.pairsums.Full(), "float32", 130)],
 )
 def test_what_does_not_fit_is_done_by_the_blocked_engine(pairs, dtype, d):
     x = jnp.asarray(cloud(np.random.default_rng(2), 12, d), dtype)
-    direct, blocked = (af.pair_sums(af.Inner(2.0), x, x, x, pairs=pairs, kernel=k) for k in ("direct", "blocked"))
+    direct, blocked = (
+        af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, pairs=pairs, kernel=k) for k in ("direct", "blocked")
+    )
     for a, b in zip(direct, blocked, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -248,7 +257,7 @@ def test_an_ensemble_is_the_one_of_other_engines():
             lambda key: af.sphere.uniform(n=5, d=2, key=key).astype(jnp.float32),
             realizations=3,
             ts=[0.3, 1.0],
-            reduce=af.Mean(lambda t, x, w: x),
+            reduce=af.flows.Mean(lambda t, x, w: x),
             key=jax.random.key(0),
             solver="rk4",
             dtype=dtype,
@@ -276,7 +285,7 @@ def test_what_has_no_fused_kernel_is_refused(reason, model, n, d, dtype):
             lambda key: af.sphere.uniform(n=n, d=d, key=key),
             realizations=2,
             ts=[1.0],
-            reduce=af.Mean(lambda t, x, w: x),
+            reduce=af.flows.Mean(lambda t, x, w: x),
             key=jax.random.key(0),
             dtype=dtype,
             engine="fused",
@@ -289,8 +298,8 @@ def test_kernels_are_translated_for_a_gpu_also_where_there_is_none(d, monkeypatc
     monkeypatch.setattr(_gpu, "interpreted", lambda: False)
     model = af.SelfAttention(beta=9.0)
 
-    def sums(x, pairs=af.Full(), reduce="softmax"):
-        return af.pair_sums(af.Inner(9.0), x, x, x, pairs=pairs, reduce=reduce, kernel="direct")
+    def sums(x, pairs=af.pairsums.Full(), reduce="softmax"):
+        return af.pairsums.pair_sums(af.pairsums.Inner(9.0), x, x, x, pairs=pairs, reduce=reduce, kernel="direct")
 
     def steps(x, model=model):
         return fused_steps(model, (x, x), jnp.float32(0.1), jnp.asarray(5), None, "rk4")

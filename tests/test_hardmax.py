@@ -76,7 +76,7 @@ def test_the_map_in_plain_loops():
 
 def test_a_leader_emerges():
     """Row 1."""
-    run = layers(af.hardmax_cloud("emerge"))
+    run = layers(af.models.hardmax_cloud("emerge"))
     assert told(run, "leader_layer").tolist() == [0, 1, 0, -1, -1, -1, -1, -1]
     np.testing.assert_allclose(run.xs[30, 1], [-1 / 18, 5 / 36], rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.xs[60, 3], [1, 1 / 3], rtol=0, atol=1e-8)
@@ -88,11 +88,11 @@ def test_a_leader_emerges():
 
 def test_tokens_that_tie_end_on_faces():
     """Row 2."""
-    run = layers(af.hardmax_cloud("faces"))
+    run = layers(af.models.hardmax_cloud("faces"))
     np.testing.assert_allclose(run.xs[60, 4:6], [(-1, 0), (1, 0)], rtol=0, atol=1e-8)
     np.testing.assert_allclose(run.xs[60, 6:], [(1, 1), (-1, -1)], rtol=0, atol=1e-8)
     assert told(run, "leader_layer").tolist() == [0, 0, 0, 0, -1, -1, -1, -1]
-    found = af.hardmax_limit(run)
+    found = af.diagnostics.hardmax_limit(run)
     assert found.certified and found.faces == {4: (2, 3), 5: (0, 1)}
     assert found.leaders.tolist() == [0, 1, 2, 3] and found.at_leader.tolist() == [0, 1, 2, 3, -1, -1, 0, 2]
     np.testing.assert_allclose(found.target[4:6], [(-1, 0), (1, 0)], atol=1e-12)
@@ -101,7 +101,7 @@ def test_tokens_that_tie_end_on_faces():
 
 def test_ties_are_kept_by_the_preset():
     """Row 3; that exact comparison loses them is a claim of the experiment."""
-    x0 = np.asarray(af.hardmax_cloud("faces"))
+    x0 = np.asarray(af.models.hardmax_cloud("faces"))
     limits = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1), (-1, 0), (1, 0), (1, 1), (-1, -1)])
     for angle in (0.7, 1.1, 2.3):
         R = turned(angle)
@@ -113,14 +113,14 @@ def test_ties_are_kept_by_the_preset():
     assert labels[when[6] - 1, 6] == 6 and labels[when[6], 6] == 0
     np.testing.assert_array_equal(xs[when[6] :, 6], np.broadcast_to(xs[0, 0], (401 - when[6], 2)))
     assert ("absorbed", 7, 2) in {(e["kind"], e["token"], e.get("leader")) for e in robust.events}
-    found = af.hardmax_limit(robust)
+    found = af.diagnostics.hardmax_limit(robust)
     assert found.certified and sorted(found.faces) == [4, 5] and found.polytope.converged
     assert af.clusters(robust, at=-1).converged, "absorbed tokens no longer tilt the ties"
 
 
 def test_a_tolerance_alone_is_no_cure():
     """Tokens on their way to a vertex enter the tie with it."""
-    x0 = np.asarray(af.hardmax_cloud("faces")) @ turned(0.7).T
+    x0 = np.asarray(af.models.hardmax_cloud("faces")) @ turned(0.7).T
     run = layers(x0, alpha=2.0, tie_tol=1e-12)
     assert np.abs(np.asarray(run.xs[-1]) @ turned(0.7) - [-1, 0]).max(axis=1)[4] > 0.5
 
@@ -137,7 +137,7 @@ def test_a_vertex_twice_wins_two_to_one():
     np.testing.assert_allclose(weighted.xs[1, 2], [2 / 3, 1 / 9], rtol=0, atol=1e-15)
     assert (np.asarray(weighted.xs[:, 3:]) == 9.0).all(), "no weight: neither moves nor leads"
     assert told(weighted, "leader_layer").tolist() == [0, 0, *[-1] * 6]
-    assert af.hardmax_limit(weighted).certified
+    assert af.diagnostics.hardmax_limit(weighted).certified
 
 
 def test_a_token_at_zero_reads_everybody():
@@ -163,7 +163,7 @@ def test_the_point_of_a_face_is_nearest_in_the_norm_of_B():
     a, b = L @ [np.cos(0.4), np.sin(0.4)], L @ [np.cos(1.6), np.sin(1.6)]
     x0 = np.array([a, b, -a - 0.2 * b, 0.3 * (a + b), -0.1 * a + 0.02 * b])
     run = layers(**filled(x0), alpha=2.0, B=B, robust=True)
-    found = af.hardmax_limit(run)
+    found = af.diagnostics.hardmax_limit(run)
     assert found.certified and found.faces == {3: (0, 1)}
     least = minimize_scalar(lambda s: (a + s * (b - a)) @ B @ (a + s * (b - a)), bounds=(0, 1), method="bounded").x
     np.testing.assert_allclose(found.target[3], a + least * (b - a), atol=1e-5)
@@ -171,25 +171,25 @@ def test_the_point_of_a_face_is_nearest_in_the_norm_of_B():
 
 
 def test_what_has_not_arrived_is_not_certified():
-    early = layers(af.hardmax_cloud("emerge"), LAYERS)
+    early = layers(af.models.hardmax_cloud("emerge"), LAYERS)
     early = eqx.tree_at(lambda run: (run.xs, run.ts), early, (early.xs[:21], early.ts[:21]))
-    found = af.hardmax_limit(early)
+    found = af.diagnostics.hardmax_limit(early)
     assert not found.certified and found.missing.tolist() == [3, 4, 5, 6, 7] and "have not arrived" in repr(found)
-    assert af.hardmax_limit(early, eps=0.01).certified
+    assert af.diagnostics.hardmax_limit(early, eps=0.01).certified
     with pytest.raises(InputError, match="runs of HardmaxLayers"):
-        af.hardmax_limit(np.asarray(early.xs))
+        af.diagnostics.hardmax_limit(np.asarray(early.xs))
 
 
 def test_a_run_without_leaders_is_not_certified():
     """At a tolerance above all scores everybody ties with everybody, and nobody leads."""
-    found = af.hardmax_limit(layers(af.hardmax_cloud("emerge"), tie_tol=10.0))
+    found = af.diagnostics.hardmax_limit(layers(af.models.hardmax_cloud("emerge"), tie_tol=10.0))
     assert not found.certified and len(found.leaders) == 0 and found.missing.tolist() == list(range(TOKENS))
     assert "0 leaders" in repr(found) and "from a leader" not in repr(found)
 
 
 def test_runs_go_on_and_are_stored(tmp_path):
     """Who leads and who is absorbed is part of the state; all diagnostics read the run."""
-    x0 = np.asarray(af.hardmax_cloud("faces")) @ turned(0.7).T
+    x0 = np.asarray(af.models.hardmax_cloud("faces")) @ turned(0.7).T
     whole = layers(x0, 400, robust=True)
     same = af.HardmaxLayers(B=np.eye(2), robust=True)
     part = af.simulate(same, x0, ts=[0, LAYERS], solver="layers").restart(t1=100)
@@ -199,10 +199,13 @@ def test_runs_go_on_and_are_stored(tmp_path):
     }
     part.save(tmp_path / "run.nc")
     again = af.load(tmp_path / "run.nc")
-    assert again.events == part.events and af.hardmax_limit(again).faces == af.hardmax_limit(part).faces
-    strict = layers(af.hardmax_cloud("emerge"))
+    assert (
+        again.events == part.events
+        and af.diagnostics.hardmax_limit(again).faces == af.diagnostics.hardmax_limit(part).faces
+    )
+    strict = layers(af.models.hardmax_cloud("emerge"))
     assert af.leaders(strict, at=0).follows.tolist() == [0, 3, 2, 0, 2, 2, 0, 0]
-    assert af.hull_nonincreasing(strict).holds and af.clusters(strict, at=-1).count == 3
+    assert af.diagnostics.hull_nonincreasing(strict).holds and af.clusters(strict, at=-1).count == 3
     # Corners follow themselves, the edge tokens the first of the two between which they tie, 6 and 7 their leaders.
     assert af.leaders(whole, at=-1).follows.tolist() == [0, 1, 2, 3, 2, 0, 0, 2]
     assert "2407.01602" in af.cite(whole)
@@ -259,21 +262,21 @@ def test_options_are_checked(given, told):
 
 
 def test_examples_are_named():
-    np.testing.assert_allclose(af.hardmax_cloud("faces", 0), np.asarray(af.hardmax_cloud("faces"))[:6])
-    inside = np.asarray(af.hardmax_cloud("triangle", 200, key=jax.random.key(0)))[3:]
+    np.testing.assert_allclose(af.models.hardmax_cloud("faces", 0), np.asarray(af.models.hardmax_cloud("faces"))[:6])
+    inside = np.asarray(af.models.hardmax_cloud("triangle", 200, key=jax.random.key(0)))[3:]
     corners = np.array([(1, 1), (0.5, -0.5), (-1, -1)])
     share = np.linalg.solve(np.vstack([corners.T, np.ones(3)]), np.vstack([inside.T, np.ones(200)]))
     # A share of uniform points has mean 1/3 and variance 1/18.
     assert share.min() >= 0 and np.abs(share.mean(axis=1) - 1 / 3).max() < 4 * np.sqrt(1 / 18 / 200)
     for bad in (("hexagon",), ("square",), ("emerge", 3), ("square", -1)):
         with pytest.raises(InputError):
-            af.hardmax_cloud(*bad)
+            af.models.hardmax_cloud(*bad)
     with pytest.raises(InputError, match="is unknown"):
-        af.hardmax_matrix("identity")
+        af.models.hardmax_matrix("identity")
 
 
 def test_pictures():
-    emerge, faces = (layers(af.hardmax_cloud(name)) for name in ("emerge", "faces"))
+    emerge, faces = (layers(af.models.hardmax_cloud(name)) for name in ("emerge", "faces"))
     figure = af.plot.hardmax_layers({"emerge": emerge, "faces": faces}, layers=(0, 1, 30))
     assert len(figure.axes) == 6 and figure.axes[0].get_ylabel() == "emerge"
     titles = [af.plot.half_space(emerge, 1, at).axes[0].get_title() for at in (0, 1)]

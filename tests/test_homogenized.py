@@ -10,10 +10,10 @@ from scipy.special import expit, softmax
 from scipy.stats import norm
 
 import attnflow as af
-from attnflow import homogenized as hm
 from attnflow.errors import InputError
 from attnflow.experiments.homogenized import coefficients, collapse
 from attnflow.experiments.homogenized.coefficients.witness import spectral_moments
+from attnflow.reductions import homogenized as hm
 from judging import computed, holds, verdicts
 
 
@@ -251,4 +251,4 @@ def test_bad_input_is_told_in_a_sentence(call, told):
 
 
 def test_the_room_is_public():
-    assert af.homogenized is hm and hm.two_token_law.__doc__
+    assert af.reductions.homogenized is hm and hm.two_token_law.__doc__

@@ -252,9 +252,9 @@ def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
         (lambda n: n.softmax(tol=2.0), "tol = 2"),
         (lambda n: af.interpolate([X], [ONE], exact=True)(X, beta=3.0), "no softmax"),
         (lambda n: af.interpolate([X], [ONE], exact=True).softmax(), "no softmax"),
-        (lambda n: af.interpolation_classifier([X], ["a", "b"]), "1 inputs and 2 labels"),
-        (lambda n: af.interpolation_classifier([X], [["a"]]), "number or a string"),
-        (lambda n: af.interpolation_classifier([X], None), "labels = None"),
+        (lambda n: af.constructions.interpolation_classifier([X], ["a", "b"]), "1 inputs and 2 labels"),
+        (lambda n: af.constructions.interpolation_classifier([X], [["a"]]), "number or a string"),
+        (lambda n: af.constructions.interpolation_classifier([X], None), "labels = None"),
     ],
 )
 def test_arguments_are_checked(call, told):
@@ -362,14 +362,14 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
         for beta in (np.inf, network.softmax().sufficient):
             found = [matrices(tmp_path / "network.json", x, beta) for x in inputs]
             assert np.max([hausdorff(z, y) for z, y in zip(found, outputs, strict=True)]) <= 1e-13
-    again = af.InterpolatingTransformer.load(tmp_path / "network.json")
+    again = af.constructions.InterpolatingTransformer.load(tmp_path / "network.json")
     np.testing.assert_array_equal(again.trace(inputs[0]), network.trace(inputs[0]))
     assert again.verify(inputs, outputs).error == network.verify().error
     assert repr(again) == repr(network) and again.verify() == network.verify()
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == (tmp_path / "network.json").read_text()
     network.save(tmp_path / "bare.json", data=False)
-    bare = af.InterpolatingTransformer.load(tmp_path / "bare.json")
+    bare = af.constructions.InterpolatingTransformer.load(tmp_path / "bare.json")
     for call in (bare.verify, bare.softmax):
         with pytest.raises(InputError, match="no softmax" if exact and call == bare.softmax else "without its data"):
             call()
@@ -406,23 +406,23 @@ def test_files_that_are_none_are_refused(tmp_path):
         change(file)
         path.write_text(json.dumps(file))
         with pytest.raises(InputError, match="written by `save`"):
-            af.InterpolatingTransformer.load(path)
+            af.constructions.InterpolatingTransformer.load(path)
     for text in ("[" * 100_000, "null", "[]", ""):
         path.write_text(text)
         with pytest.raises(InputError, match="written by `save`"):
-            af.InterpolatingTransformer.load(path)
+            af.constructions.InterpolatingTransformer.load(path)
     path.write_bytes(b"\xff\xfe no text")
     with pytest.raises(InputError, match="no JSON"):
-        af.InterpolatingTransformer.load(path)
+        af.constructions.InterpolatingTransformer.load(path)
     with pytest.raises(FileError, match="cannot read"):
-        af.InterpolatingTransformer.load(tmp_path / "nothing.json")
+        af.constructions.InterpolatingTransformer.load(tmp_path / "nothing.json")
 
 
 def test_a_classifier_knows_its_labels():
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(int(rng.integers(2, 9)), 3)) for _ in range(12)]
     labels = [["cat", "dog", 7][j % 3] for j in range(12)]
-    classifier = af.interpolation_classifier(inputs, labels)
+    classifier = af.constructions.interpolation_classifier(inputs, labels)
     assert classifier(inputs) == labels and classifier(inputs[1][::-1], beta=1e6) == "dog"
     assert len(classifier.network.blocks) == 14 <= 4 * 12 + 1 and "3 labels" in repr(classifier)
     assert classifier(rng.normal(size=(4, 3))) in labels

@@ -43,7 +43,7 @@ def compute(cell):
     from attnflow.experiments._draws import each_draw
 
     x = jax.random.normal(jax.random.key(cell["n"]), (1200, 3))
-    num, log_z = af.pair_sums(af.Inner(3.0), x, x, x)
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x)
     draws = each_draw(lambda r: jnp.tanh(jax.random.normal(jax.random.fold_in(jax.random.key(0), r), (50,))).sum(), 5)
     basis = np.linalg.svd(np.asarray(x).T @ np.asarray(x))[0]
     if cell["n"] == 2:
@@ -249,7 +249,7 @@ def test_an_edit_of_the_library_is_another_cell(library):
     (root / "spaces" / "_new.py").write_text("")
     last = key(one)
     assert last not in keys
-    for path in ("cli/_reproduce.py", "plots/_marks.py", "report/_page.py", "app/lanes.py"):
+    for path in ("cli/_reproduce.py", "plot/_marks.py", "report/_page.py", "app/lanes.py"):
         edit(root / path)
     assert key(one) == last
 

@@ -179,9 +179,18 @@ def test_energies_and_speeds_are_those_of_the_true_tokens():
     np.testing.assert_allclose(np.log(ours.speed[3]), np.log(tokens) + 250.0, atol=0.1)
     assert ours.state[3] == "moving" and ours.converged[3:].tolist() == [False, False]
     scale = np.exp(np.asarray(long.info["log_scale"])[:3])
-    np.testing.assert_allclose(af.order_parameter(short), af.order_parameter(long.xs[:3]) * scale, rtol=1e-6)
-    np.testing.assert_allclose([af.order_parameter(long, at=k) for k in range(3)], af.order_parameter(short), rtol=1e-6)
-    for refused in (af.order_parameter, af.inner_products, af.dissipation, af.diagnostics.hull_nonincreasing):
+    np.testing.assert_allclose(
+        af.diagnostics.order_parameter(short), af.diagnostics.order_parameter(long.xs[:3]) * scale, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        [af.diagnostics.order_parameter(long, at=k) for k in range(3)], af.diagnostics.order_parameter(short), rtol=1e-6
+    )
+    for refused in (
+        af.diagnostics.order_parameter,
+        af.inner_products,
+        af.diagnostics.dissipation,
+        af.diagnostics.hull_nonincreasing,
+    ):
         with pytest.raises(InputError, match=r"grown by e\^800|log_scale"):
             refused(long)
 

@@ -57,9 +57,9 @@ def test_the_flow_is_that_of_the_field(kind):
     rng = np.random.default_rng(4)
     V, B = matrices(kind, rng)
     x0, ts = sphere(rng, 6, 3), np.array([0.0, 0.7, 3.0])
-    found = np.asarray(af.zero_temperature_flow(x0, ts, V=V, B=B))
+    found = np.asarray(af.reductions.zero_temperature_flow(x0, ts, V=V, B=B))
     np.testing.assert_allclose(found, witness(x0, ts, V, B), atol=1e-8)
-    at = np.asarray(af.zero_temperature_field(x0, V=V, B=B))
+    at = np.asarray(af.reductions.zero_temperature_field(x0, V=V, B=B))
     y = x0 @ B / np.linalg.norm(x0 @ B, axis=1)[:, None]
     np.testing.assert_allclose(at, y @ V.T - np.sum((y @ V.T) * x0, axis=1)[:, None] * x0, atol=1e-13)
 
@@ -70,7 +70,7 @@ def test_the_field_is_the_limit_of_attention_and_not_of_hardmax():
     nodes = np.stack([np.cos(theta), np.sin(theta)], axis=1)
     V, B = np.array([[1.0, 0.4], [0.1, 2.0]]), np.array([[1.0, 0.5], [0.0, 1.0]])
     x = jnp.asarray(nodes[::500])
-    limit = np.asarray(af.zero_temperature_field(x, V=V, B=B))
+    limit = np.asarray(af.reductions.zero_temperature_field(x, V=V, B=B))
     for beta in (1e3, 1e4):
         read = af.Softmax(beta=beta, B=B, V=V)(x, jnp.asarray(nodes))
         difference = np.asarray(af.Sphere().project(x, read)) - limit
@@ -78,17 +78,17 @@ def test_the_field_is_the_limit_of_attention_and_not_of_hardmax():
     few = af.Hardmax(B=B, V=V)(x, x)
     assert np.abs(np.asarray(af.Sphere().project(x, few)) - limit).max() > 0.05
     same = af.Sphere().project(x, af.Hardmax(V=V)(x, x))
-    np.testing.assert_allclose(same, af.zero_temperature_field(x, V=V, B=np.eye(2)), atol=1e-12)
+    np.testing.assert_allclose(same, af.reductions.zero_temperature_field(x, V=V, B=np.eye(2)), atol=1e-12)
 
 
 def test_the_projection_is_where_the_flow_goes():
     rng = np.random.default_rng(4)
     V, B = matrices("random", rng)
     x0 = sphere(rng, 8, 3)
-    found = np.asarray(af.projection_map(x0, V=V, B=B))
+    found = np.asarray(af.reductions.projection_map(x0, V=V, B=B))
     grown = x0 @ expm(300 * (V @ B.T) / np.linalg.norm(V @ B.T, 2)).T
     np.testing.assert_allclose(found, grown / np.linalg.norm(grown, axis=1)[:, None], atol=1e-10)
-    np.testing.assert_allclose(af.projection_map(x0[None], V=V, B=B)[0], found)
+    np.testing.assert_allclose(af.reductions.projection_map(x0[None], V=V, B=B)[0], found)
     space = limit_space(V=V, B=B)
     M, P = V @ B.T, space.projector
     np.testing.assert_allclose(P @ P, P, atol=1e-13)
@@ -100,12 +100,12 @@ def test_the_projection_is_where_the_flow_goes():
 def test_a_plane_and_everything_as_limit():
     """Row 29: nothing moves for V = B = I, without an exception; and a two-dimensional eigenspace in a turned frame."""
     x = sphere(np.random.default_rng(0), 5, 2)
-    np.testing.assert_array_equal(af.projection_map(x, **EYE), x)
-    np.testing.assert_allclose(af.zero_temperature_flow(x, [0.0, 5.0], **EYE)[1], x, rtol=0, atol=1e-15)
-    assert af.dominant_eigenspace(np.eye(2)).dimension == 2 and limit_space(**EYE).gap == np.inf
+    np.testing.assert_array_equal(af.reductions.projection_map(x, **EYE), x)
+    np.testing.assert_allclose(af.reductions.zero_temperature_flow(x, [0.0, 5.0], **EYE)[1], x, rtol=0, atol=1e-15)
+    assert af.reductions.dominant_eigenspace(np.eye(2)).dimension == 2 and limit_space(**EYE).gap == np.inf
     rng = np.random.default_rng(1)
     Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    space = af.dominant_eigenspace(Q @ np.diag([2.0, 2.0, 1.0, -5.0]) @ Q.T)
+    space = af.reductions.dominant_eigenspace(Q @ np.diag([2.0, 2.0, 1.0, -5.0]) @ Q.T)
     assert space.dimension == 2 and space.semisimple and space.gap == pytest.approx(1.0)
     np.testing.assert_allclose(space.projector, Q[:, :2] @ Q[:, :2].T, atol=1e-12)
     np.testing.assert_allclose(space.others.real, [1.0, -5.0], atol=1e-12)
@@ -113,20 +113,20 @@ def test_a_plane_and_everything_as_limit():
 
 def test_points_that_have_no_image_and_matrices_that_have_no_limit():
     with pytest.warns(AttnflowWarning, match="1 points lie in the kernel"):
-        found = af.projection_map([[1.0, 0.0], [0.0, 1.0]], **REFERENCE)
+        found = af.reductions.projection_map([[1.0, 0.0], [0.0, 1.0]], **REFERENCE)
     np.testing.assert_array_equal(found, [[1.0, 0.0], [np.nan, np.nan]])
     with pytest.raises(InputError, match="complex eigenvalues"):
-        af.projection_map([[1.0, 0.0]], V=TURNING, B=np.eye(2))
+        af.reductions.projection_map([[1.0, 0.0]], V=TURNING, B=np.eye(2))
     with pytest.raises(InputError, match="defective"):
-        af.low_temperature_rates(V=np.array([[1.0, 1.0], [0.0, 1.0]]), B=np.eye(2))
+        af.reductions.low_temperature_rates(V=np.array([[1.0, 1.0], [0.0, 1.0]]), B=np.eye(2))
     with pytest.raises(InputError, match="nothing moves"):
-        af.low_temperature_rates(**EYE)
+        af.reductions.low_temperature_rates(**EYE)
     with pytest.raises(InputError, match="V has shape"):
-        af.zero_temperature_flow([[1.0, 0.0]], [0.0, 1.0], V=np.eye(3), B=np.eye(2))
+        af.reductions.zero_temperature_flow([[1.0, 0.0]], [0.0, 1.0], V=np.eye(3), B=np.eye(2))
     with pytest.raises(InputError, match="norm 2"):
-        af.zero_temperature_flow([[2.0, 0.0]], [0.0, 1.0], **REFERENCE)
+        af.reductions.zero_temperature_flow([[2.0, 0.0]], [0.0, 1.0], **REFERENCE)
     with pytest.raises(InputError, match="outside jit"):
-        jax.jit(lambda V: af.dominant_eigenspace(V).projector)(jnp.eye(2))
+        jax.jit(lambda V: af.reductions.dominant_eigenspace(V).projector)(jnp.eye(2))
 
 
 # Rates and assumptions -----------------------------------------------------------------------------------------------
@@ -134,34 +134,34 @@ def test_points_that_have_no_image_and_matrices_that_have_no_limit():
 
 def test_rates_from_the_spectrum():
     """Rows 18, 19, 30 as formulas; r_j in three dimensions; invariance under a change of frame."""
-    rates = af.low_temperature_rates(**REFERENCE)
+    rates = af.reductions.low_temperature_rates(**REFERENCE)
     assert (rates.c, rates.c_u, rates.k, rates.rate) == pytest.approx((1 / 3, 1.0, 1, 1 / 3), rel=1e-14)
-    assert af.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.eye(2)).rate == pytest.approx(0.5)
+    assert af.reductions.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.eye(2)).rate == pytest.approx(0.5)
     rng = np.random.default_rng(2)
     Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     for b, r in (((1.0, 1.0, 10.0), (1.0, 0.3)), ((1.0, 2.0, 4.0), (0.5, 0.75))):
         V, B = Q @ np.diag(np.array([3.0, 2.0, 1.0]) / b) @ Q.T, Q @ np.diag(b) @ Q.T
-        found = af.low_temperature_rates(V=V, B=B, p=1)
+        found = af.reductions.low_temperature_rates(V=V, B=B, p=1)
         np.testing.assert_allclose(found.r, r, rtol=1e-9)
         assert found.rate == pytest.approx(min(1.0, *r)) and found.escape == pytest.approx(min(r))
-    plane = af.low_temperature_rates(V=np.diag([2.0, 2.0, 1.0]), B=np.eye(3))
+    plane = af.reductions.low_temperature_rates(V=np.diag([2.0, 2.0, 1.0]), B=np.eye(3))
     assert (plane.c, plane.c_u, plane.k, plane.escape) == pytest.approx((1.0, 1.0, 2, 2.0))
     turning = np.array([[3.0, 0.0, 0.0], [0.0, 1.0, -1.0], [0.0, 1.0, 1.0]])
-    assert af.low_temperature_rates(V=turning, B=np.eye(3)).c == pytest.approx(2.0)
-    assert np.isnan(af.low_temperature_rates(V=turning, B=np.eye(3)).rate)
+    assert af.reductions.low_temperature_rates(V=turning, B=np.eye(3)).c == pytest.approx(2.0)
+    assert np.isnan(af.reductions.low_temperature_rates(V=turning, B=np.eye(3)).rate)
 
 
 def test_assumptions_are_checked():
     """Row 27."""
-    report = af.check_low_temperature_assumptions(**REFERENCE)
+    report = af.reductions.check_low_temperature_assumptions(**REFERENCE)
     assert report.ok and report.invertible and report.leading and report.commuting
     assert (report.gap, report.attends_itself, report.moved) == pytest.approx((1.0, 3.0, 0.0))
     with pytest.warns(AttnflowWarning, match="B is singular"):
-        assert not af.check_low_temperature_assumptions(V=REFERENCE["V"], B=np.diag([3.0, 0.0])).ok
+        assert not af.reductions.check_low_temperature_assumptions(V=REFERENCE["V"], B=np.diag([3.0, 0.0])).ok
     with pytest.warns(AttnflowWarning, match="complex pair"):
-        assert not af.check_low_temperature_assumptions(V=TURNING, B=np.eye(2)).ok
+        assert not af.reductions.check_low_temperature_assumptions(V=TURNING, B=np.eye(2)).ok
     V, B = phases.matrices("turned")
-    turned = af.check_low_temperature_assumptions(V=V, B=B)
+    turned = af.reductions.check_low_temperature_assumptions(V=V, B=B)
     e = np.array([1.0, 0.0])
     moved = np.linalg.norm(B.T @ e / np.linalg.norm(B.T @ e) - e)
     assert turned.ok and not turned.commuting and turned.moved == pytest.approx(moved)
@@ -170,14 +170,14 @@ def test_assumptions_are_checked():
 
 def test_linearised_rates():
     """Row 30."""
-    rates = af.cluster_rates(**REFERENCE)
+    rates = af.reductions.cluster_rates(**REFERENCE)
     assert (rates.concentration, rates.mean, rates.deviation) == (-1 / 3, 1.0, -1.0)
     np.testing.assert_allclose(rates.concentration_time([np.e, np.e**2]), [1.5, 3.0])
     assert rates.exit_time(np.e) == pytest.approx(2.0)
-    assert af.cluster_rates(V=np.diag([2.0, 1.0]), B=np.eye(2)).exit_time(8.0) == np.inf
+    assert af.reductions.cluster_rates(V=np.diag([2.0, 1.0]), B=np.eye(2)).exit_time(8.0) == np.inf
     V, B = phases.matrices("turned")
     with pytest.raises(InputError, match="does not read where it is"):
-        af.cluster_rates(V=V, B=B)
+        af.reductions.cluster_rates(V=V, B=B)
 
 
 # What attention reads ------------------------------------------------------------------------------------------------
@@ -186,11 +186,15 @@ def test_linearised_rates():
 def test_the_mean_of_the_uniform_measure():
     """Row 17, and three dimensions by quadrature: coth(kappa) - 1/kappa."""
     kappa = np.array([0.0, 1e-3, 1.0, 30.0, 1e4])
-    np.testing.assert_allclose(af.uniform_mean(kappa[1:], d=2), ive(1, kappa[1:]) / ive(0, kappa[1:]), rtol=1e-12)
-    assert float(af.uniform_mean(0.0, d=2)) == 0
-    np.testing.assert_allclose(af.uniform_mean(kappa[2:], d=3), 1 / np.tanh(kappa[2:]) - 1 / kappa[2:], rtol=1e-12)
+    np.testing.assert_allclose(
+        af.reductions.uniform_mean(kappa[1:], d=2), ive(1, kappa[1:]) / ive(0, kappa[1:]), rtol=1e-12
+    )
+    assert float(af.reductions.uniform_mean(0.0, d=2)) == 0
+    np.testing.assert_allclose(
+        af.reductions.uniform_mean(kappa[2:], d=3), 1 / np.tanh(kappa[2:]) - 1 / kappa[2:], rtol=1e-12
+    )
     top = quad(lambda u: u * np.exp(5 * (u - 1)) * (1 - u * u) ** 2, -1, 1)[0]
-    assert float(af.uniform_mean(5.0, d=7)) == pytest.approx(
+    assert float(af.reductions.uniform_mean(5.0, d=7)) == pytest.approx(
         top / quad(lambda u: np.exp(5 * (u - 1)) * (1 - u * u) ** 2, -1, 1)[0], rel=1e-10
     )
 
@@ -202,8 +206,10 @@ def test_antipodal_pairs_in_plain_loops():
     for B, beta, m in ((rng.normal(size=(3, 3)), 2.0, 0.3), (-np.eye(3), 1.0, 0.6), (np.eye(3), 300.0, 0.5)):
         w = np.array([m, 1 - m])
         expected = velocity(np.stack([c, -c]), w, beta, B=B, V=V)
-        np.testing.assert_allclose(af.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=w), expected, atol=1e-12)
-    alone, _ = af.antipodal_pair_rate(c, V=V, B=np.eye(3), beta=1.0, masses=[1.0, 0.0])
+        np.testing.assert_allclose(
+            af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=w), expected, atol=1e-12
+        )
+    alone, _ = af.reductions.antipodal_pair_rate(c, V=V, B=np.eye(3), beta=1.0, masses=[1.0, 0.0])
     np.testing.assert_allclose(alone, V @ c - (c @ V @ c) * c, atol=1e-14)
 
 
@@ -226,26 +232,26 @@ def test_phases_are_found():
     t = np.linspace(0, 20, 201)
     W2 = np.exp(-t) + 0.01 * np.exp(0.5 * np.clip(t - 8, 0, None))
     overlap = 1 / (1 + np.exp(-2 * (t - 12.03)))
-    found = af.phase_report(t, W2, overlap)
+    found = af.diagnostics.phase_report(t, W2, overlap)
     assert found.t_min == pytest.approx(8.0) and found.exit == pytest.approx(12.03, abs=1e-3)
     assert found.plateau == pytest.approx((4.6, 9.4), abs=0.11) and found.plateau_length > 4
     assert found.terminal == pytest.approx(12.03 + np.log(999) / 2, abs=0.11)
     assert "exit at 12.03" in repr(found)
-    early = af.phase_report(t[:50], W2[:50], overlap[:50])
+    early = af.diagnostics.phase_report(t[:50], W2[:50], overlap[:50])
     assert early.exit is None and early.terminal is None and early.t_min == t[49] and "no exit" in repr(early)
     with pytest.raises(InputError, match="give three"):
-        af.phase_report(t, W2[:-1], overlap)
+        af.diagnostics.phase_report(t, W2[:-1], overlap)
 
 
 def test_few_keys_are_told():
     n = 40
-    np.testing.assert_allclose(af.effective_sample_size(np.full((3, n, n), 1 / n)), n)
+    np.testing.assert_allclose(af.diagnostics.effective_sample_size(np.full((3, n, n), 1 / n)), n)
     two = np.zeros((n, n))
     two[:, :2] = 0.5
     with pytest.warns(AttnflowWarning, match="fewer than 5 keys"):
-        np.testing.assert_allclose(af.effective_sample_size(two), 2)
+        np.testing.assert_allclose(af.diagnostics.effective_sample_size(two), 2)
     with pytest.raises(InputError, match="sums to 2"):
-        af.effective_sample_size(np.full((n, n), 2 / n))
+        af.diagnostics.effective_sample_size(np.full((n, n), 2 / n))
 
 
 # The experiments -----------------------------------------------------------------------------------------------------
@@ -307,18 +313,18 @@ def test_the_field():
 def test_zero_temperature_flow_refuses_in_a_sentence(change, told):
     given = {"x0": [[0.0, 1.0]], "ts": [0.0, 1.0], "V": np.diag([2.0, 1.0]), "B": np.eye(2), **change}
     with pytest.raises(InputError, match=told):
-        af.zero_temperature_flow(given["x0"], given["ts"], V=given["V"], B=given["B"])
+        af.reductions.zero_temperature_flow(given["x0"], given["ts"], V=given["V"], B=given["B"])
 
 
 def test_a_plane_of_limits_with_two_eigenvalues_of_b_is_moved():
     """V B^T = 2I: e1 and e2 read themselves, but (1, 1)/sqrt 2 reads (1, 2)/sqrt 5."""
-    found = af.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 2.0]))
+    found = af.reductions.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 2.0]))
     assert np.isclose(found.moved, np.sqrt(2 - 6 / np.sqrt(10)), atol=1e-12)
-    assert af.check_low_temperature_assumptions(V=np.eye(2), B=np.eye(2)).moved < 1e-12
+    assert af.reductions.check_low_temperature_assumptions(V=np.eye(2), B=np.eye(2)).moved < 1e-12
 
 
 def test_rates_refuse_a_singular_b_and_a_cluster_off_the_sphere():
     with pytest.raises(InputError, match="singular"):
-        af.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 0.0]))
+        af.reductions.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 0.0]))
     with pytest.raises(InputError, match="unit vector"):
-        af.antipodal_pair_rate([2.0, 0.0], V=np.eye(2), B=np.eye(2), beta=1.0, masses=(0.5, 0.5))
+        af.reductions.antipodal_pair_rate([2.0, 0.0], V=np.eye(2), B=np.eye(2), beta=1.0, masses=(0.5, 0.5))

@@ -39,7 +39,7 @@ def six_tokens():
 
 def test_the_report_of_the_example():
     """A19, and the admissible lambda of 3.2."""
-    report = af.separation_report(six_tokens(), np.eye(3), eps=0.005, beta=30.0, lam=0.5)
+    report = af.diagnostics.separation_report(six_tokens(), np.eye(3), eps=0.005, beta=30.0, lam=0.5)
     assert report.separated and report.caps.tolist() == [0, 1, 2, 0, 1, 2]
     found = (report.alpha, report.gamma, report.T1, report.T2)
     np.testing.assert_allclose(found, (0.279313, 0.361521, 292.923, 2.04421e6), rtol=1e-5)
@@ -53,7 +53,7 @@ def test_alpha_is_the_greatest_inner_product_of_the_caps(d, k, eps):
     rng = np.random.default_rng(d)
     centres = rng.normal(size=(k, d))
     centres /= np.linalg.norm(centres, axis=1)[:, None]
-    alpha = af.separation_report(centres, centres, eps=eps, beta=5.0).alpha
+    alpha = af.diagnostics.separation_report(centres, centres, eps=eps, beta=5.0).alpha
     inside = []
     for w in centres:
         v = rng.normal(size=(1500, d)) if d > 2 else np.array([[-w[1], w[0]], [w[1], -w[0]]])
@@ -70,10 +70,10 @@ def test_two_conditions_say_that_the_first_bound_comes_before_the_second():
     """The second condition on lambda is T1 < T2, for any admissible or other value."""
     for eps, beta, n in itertools.product((0.001, 0.005, 0.02), (8.0, 30.0, 60.0), (3, 12)):
         x = np.tile(np.eye(3), (n // 3, 1))
-        _, second = af.separation_report(x, np.eye(3), eps=eps, beta=beta).lambda_bounds
+        _, second = af.diagnostics.separation_report(x, np.eye(3), eps=eps, beta=beta).lambda_bounds
         if second > 0:
             for lam, before in ((0.999 * second, True), (1.001 * second, False)):
-                r = af.separation_report(x, np.eye(3), eps=eps, beta=beta, lam=lam)
+                r = af.diagnostics.separation_report(x, np.eye(3), eps=eps, beta=beta, lam=lam)
                 assert (r.log_T1 < r.log_T2) == before
 
 
@@ -82,7 +82,7 @@ def test_no_separation_says_why():
 
     def why(**changes):
         settings = {"x": x, "centres": eye, "eps": 0.005, "beta": 30.0}
-        report = af.separation_report(**{**settings, **changes})
+        report = af.diagnostics.separation_report(**{**settings, **changes})
         assert not report.separated and repr(report).startswith("Not separated: ")
         return report.reason
 
@@ -98,20 +98,24 @@ def test_the_mean_field_version_counts_caps():
     """k in place of n: doubling the tokens changes nothing; and gamma must exceed 8 eps."""
     x = six_tokens()
     one, two = (
-        af.separation_report(np.tile(x, (m, 1)), np.eye(3), eps=0.005, beta=30.0, mean_field=True) for m in (1, 2)
+        af.diagnostics.separation_report(np.tile(x, (m, 1)), np.eye(3), eps=0.005, beta=30.0, mean_field=True)
+        for m in (1, 2)
     )
     assert one.separated and (one.gamma, one.T1, one.T2) == (two.gamma, two.T1, two.T2)
     assert one.gamma == pytest.approx(1 - one.alpha - 0.04 - np.log(18 / 0.005) / 30)
     between = next(b for b in np.arange(10, 30, 0.1) if 0 < _gamma(b) < 0.04)
-    assert "not above 0.04" in af.separation_report(x, np.eye(3), eps=0.005, beta=between, mean_field=True).reason
+    assert (
+        "not above 0.04"
+        in af.diagnostics.separation_report(x, np.eye(3), eps=0.005, beta=between, mean_field=True).reason
+    )
 
 
 def _gamma(beta):
-    return af.separation_report(np.eye(3), np.eye(3), eps=0.005, beta=beta, mean_field=True).gamma
+    return af.diagnostics.separation_report(np.eye(3), np.eye(3), eps=0.005, beta=beta, mean_field=True).gamma
 
 
 def test_lambda_is_chosen_and_large_times_do_not_overflow():
-    report = af.separation_report(np.eye(3), np.eye(3), eps=0.005, beta=2000.0)
+    report = af.diagnostics.separation_report(np.eye(3), np.eye(3), eps=0.005, beta=2000.0)
     assert report.separated and report.lam == pytest.approx(min(report.lambda_bounds) / 2)
     assert report.T2 == np.inf and report.log_T2 == pytest.approx(np.log(0.005 / 3) + (1 - report.alpha) * 2000)
 
@@ -129,7 +133,7 @@ def test_lambda_is_chosen_and_large_times_do_not_overflow():
 def test_bad_caps_are_refused(changes, told):
     settings = {"x": np.eye(3), "centres": np.eye(3), "eps": 0.005, "beta": 30.0}
     with pytest.raises(InputError, match=told):
-        af.separation_report(**{**settings, **changes})
+        af.diagnostics.separation_report(**{**settings, **changes})
 
 
 # Plateaus and merge times --------------------------------------------------------------------------------------------
@@ -137,12 +141,14 @@ def test_bad_caps_are_refused(changes, told):
 
 def test_heights_come_from_masses():
     w = np.array([[0.6, 0.2, 0.2], [0.4, 0.4, 0.2]])
-    np.testing.assert_allclose(af.plateau_height(w), [0.44, 0.36], rtol=1e-14)
-    assert float(af.plateau_height([0.8, 0.2]) - af.plateau_height(w[0])) == pytest.approx(2 * 0.6 * 0.2)
+    np.testing.assert_allclose(af.reductions.plateau_height(w), [0.44, 0.36], rtol=1e-14)
+    assert float(af.reductions.plateau_height([0.8, 0.2]) - af.reductions.plateau_height(w[0])) == pytest.approx(
+        2 * 0.6 * 0.2
+    )
     with pytest.raises(InputError, match="one number"):
-        af.plateau_height(0.5)
+        af.reductions.plateau_height(0.5)
     with pytest.raises(InputError, match="two positive numbers"):
-        af.merge_time(9.0, u0=2.0, masses=(0.0, 1.0))
+        af.reductions.merge_time(9.0, u0=2.0, masses=(0.0, 1.0))
 
 
 @pytest.mark.parametrize("kind", ["SA", "shifted USA", "USA"])
@@ -150,9 +156,9 @@ def test_leading_order_is_that_of_the_exact_time(kind):
     """By parts once more: the ratio is 1 + 2 cos u/(beta sin^2 u) + (2 sin^2 u + 8 cos^2 u)/(beta^2 sin^4 u) + ..."""
     u0, p = 2.0, 0.3
     betas = np.array([100.0, 200.0, 400.0])
-    exact = np.asarray(af.two_cluster_time(betas, u0=u0, u1=1e-3, p=p, kind=kind))
-    first = np.asarray(af.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind))
-    second = np.asarray(af.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind, order=2))
+    exact = np.asarray(af.reductions.two_cluster_time(betas, u0=u0, u1=1e-3, p=p, kind=kind))
+    first = np.asarray(af.reductions.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind))
+    second = np.asarray(af.reductions.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind, order=2))
     c, s2 = np.cos(u0), np.sin(u0) ** 2
     np.testing.assert_allclose((exact / first - 1) * betas, 2 * c / s2, rtol=5 / betas[0])
     np.testing.assert_allclose((exact - second) / first * betas**2, (2 * s2 + 8 * c**2) / s2**2, rtol=12 / betas[0])
@@ -161,9 +167,9 @@ def test_leading_order_is_that_of_the_exact_time(kind):
 def test_leading_order_as_tabulated():
     """3.3: three per cent too large at beta = 30, eight at 9; against A18."""
     exact = np.array([15477.2527, 4.00049338e16])
-    ratio = np.asarray(af.merge_time(np.array([9.0, 30.0]), u0=2.0, masses=(0.3, 0.7))) / exact - 1
+    ratio = np.asarray(af.reductions.merge_time(np.array([9.0, 30.0]), u0=2.0, masses=(0.3, 0.7))) / exact - 1
     np.testing.assert_allclose(ratio, [0.08, 0.03], atol=0.005)
-    log = af.merge_time(1e4, u0=2.0, masses=(0.3, 0.7), log=True)
+    log = af.reductions.merge_time(1e4, u0=2.0, masses=(0.3, 0.7), log=True)
     assert float(log) == pytest.approx(1e4 * (1 - np.cos(2)), rel=1e-3)
 
 
@@ -211,7 +217,7 @@ def animation(beta):
 
 
 def test_a_staircase_of_an_ordinary_run(short):
-    found = af.staircase(short)
+    found = af.diagnostics.staircase(short)
     np.testing.assert_allclose(found.tau, np.log10(np.asarray(short.ts)[1:]), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.energy, np.asarray(af.energy(short))[1:], rtol=0)
     last = found.plateaus[-1]
@@ -225,7 +231,7 @@ def test_the_clock_of_the_path_is_its_length(short):
     """Angles of five tokens: the length is that of a curve in five dimensions."""
     angles = np.unwrap(np.arctan2(short.xs[..., 1], short.xs[..., 0]), axis=0)
     length = np.linalg.norm(np.diff(angles, axis=0), axis=1).sum()
-    assert af.staircase(short, "arclength").tau[-1] == pytest.approx(length / np.log(4.0), rel=1e-9)
+    assert af.diagnostics.staircase(short, "arclength").tau[-1] == pytest.approx(length / np.log(4.0), rel=1e-9)
 
 
 def test_the_clock_of_the_proof(short):
@@ -239,17 +245,17 @@ def test_the_clock_of_the_proof(short):
     early = ts < 2.0  # until the first pair passes the threshold, where the rate jumps
     expected = np.trapezoid(np.array(rate)[early], ts[early])
     assert np.all(speed > 0)
-    assert af.staircase(short, "paper").tau[early.sum() - 1] == pytest.approx(expected, rel=2e-3)
+    assert af.diagnostics.staircase(short, "paper").tau[early.sum() - 1] == pytest.approx(expected, rel=2e-3)
 
 
 def test_bad_staircases_are_refused(short):
     flat = animation(beta=0.5)
     for clock in ("arclength", "paper"):
         with pytest.raises(InputError, match=r"beta = 0.5 is not above 1"):
-            af.staircase(flat, clock)
+            af.diagnostics.staircase(flat, clock)
     turning = af.SelfAttention(af.Softmax(beta=4.0, V=np.array([[0.0, 1.0], [-1.0, 0.0]])))
     with pytest.raises(InputError, match="V = I"):
-        af.staircase(dataclasses.replace(short, model=turning), "paper")
+        af.diagnostics.staircase(dataclasses.replace(short, model=turning), "paper")
 
 
 # Long runs -----------------------------------------------------------------------------------------------------------
@@ -263,7 +269,7 @@ def five():
 
 def test_the_staircase_of_the_figure(five):
     """A17: heights from masses, and the last merge."""
-    found = af.staircase(five)
+    found = af.diagnostics.staircase(five)
     np.testing.assert_allclose([p.predicted for p in found.plateaus], [0.2, 0.28, 0.44, 0.52, 1.0], atol=1e-12)
     np.testing.assert_allclose([p.measured for p in found.plateaus[1:]], [0.28, 0.44, 0.52, 1.0], atol=1e-4)
     assert [p.flat for p in found.plateaus] == [False, True, True, True, True]
@@ -277,9 +283,9 @@ def test_clocks_of_a_long_run(five):
     angles = np.arctan2(five.xs[..., 1], five.xs[..., 0])
     length = np.linalg.norm(np.diff(angles, axis=0), axis=1).sum()
     by_hand = 4 * 1e-3 / np.sqrt(2000) * np.sqrt(5)  # at most, in four merges
-    tau = af.staircase(five, "arclength").tau
+    tau = af.diagnostics.staircase(five, "arclength").tau
     assert length - by_hand < tau[-1] * np.log(2000) < length
-    tau = af.staircase(five, "paper").tau
+    tau = af.diagnostics.staircase(five, "paper").tau
     assert (np.diff(tau) >= 0).all() and np.isfinite(tau).all()
 
 
@@ -290,7 +296,7 @@ def test_the_time_of_the_proof_of_two_clusters():
         model = af.SelfAttention(af.Unnormalized(beta=beta, shifted=True))
         run = af.long_time(model, on_circle([0, 0, 0, 1.0, 1.0]), merge_distance=2 * np.sin(near / 2))
         expected = (np.log(np.tan(0.5)) - np.log(np.tan(near / 2))) / np.log(beta)
-        assert af.staircase(run, "paper").tau[-1] == pytest.approx(expected, rel=1e-3)
+        assert af.diagnostics.staircase(run, "paper").tau[-1] == pytest.approx(expected, rel=1e-3)
 
 
 def test_pictures_of_a_long_run(five, tmp_path):

@@ -21,37 +21,37 @@ def circle_tokens(draws, n, seed):
 
 def test_a21_circle_formula():
     expected = [2.4322, 3.6594, 4.8871, 6.6992, 12.2424]
-    np.testing.assert_allclose(af.expected_modes_circle([4.0, 9.0, 16.0, 30.0, 100.0]), expected, atol=1e-4)
+    np.testing.assert_allclose(af.reductions.expected_modes_circle([4.0, 9.0, 16.0, 30.0, 100.0]), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("beta, expected", [(4.0, 2.4322), (9.0, 3.6594), (30.0, 6.6992)])
 def test_a21_circle_monte_carlo(beta, expected):
-    found = af.modes(circle_tokens(1000, 256, int(beta)), beta)
+    found = af.diagnostics.modes(circle_tokens(1000, 256, int(beta)), beta)
     assert found.certified.all()
     assert abs(found.count.mean() - expected) < 4 * found.count.std() / np.sqrt(1000)
 
 
 def test_a22_gaussian_data():
-    found = af.modes(gaussian_tokens(1000, 1000, 0), 100.0)
-    inside = np.sum(np.abs(found.locations[..., 0]) <= float(af.belt(n=1000, beta=100.0)[1]), axis=-1)
+    found = af.diagnostics.modes(gaussian_tokens(1000, 1000, 0), 100.0)
+    inside = np.sum(np.abs(found.locations[..., 0]) <= float(af.reductions.belt(n=1000, beta=100.0)[1]), axis=-1)
     assert found.certified.all()
     assert abs(found.count.mean() - 8.726) < 0.25
     assert abs(inside.mean() - 7.268) < 0.22
 
 
 def test_a22_kac_rice():
-    np.testing.assert_allclose(af.expected_modes_line(n=1000, beta=100.0), 7.3268, atol=0.005)
+    np.testing.assert_allclose(af.reductions.expected_modes_line(n=1000, beta=100.0), 7.3268, atol=0.005)
     t = np.arange(-8000, 8001) * 5e-4
-    t = t[np.abs(t) <= float(af.belt(n=1000, beta=100.0)[1])]
-    density = np.asarray(af.kac_rice_density(t, n=1000, beta=100.0))
+    t = t[np.abs(t) <= float(af.reductions.belt(n=1000, beta=100.0)[1])]
+    density = np.asarray(af.reductions.kac_rice_density(t, n=1000, beta=100.0))
     np.testing.assert_allclose(np.trapezoid(density, t), 7.3268, atol=0.005)
 
 
 def test_kac_rice_table():
     n, beta = [1000, 1000, 10000, 10000, 10000], [10.0, 100.0, 100.0, 300.0, 1000.0]
     expected = [1.0108, 7.3268, 3.0169, 11.7089, 35.797]
-    np.testing.assert_allclose(af.expected_modes_line(n=n, beta=beta), expected, rtol=2e-5)
-    invented = af.expected_modes_line(n=1000, beta=100.0, up_to=[6.0, 8.0, 12.0])
+    np.testing.assert_allclose(af.reductions.expected_modes_line(n=n, beta=beta), expected, rtol=2e-5)
+    invented = af.reductions.expected_modes_line(n=1000, beta=100.0, up_to=[6.0, 8.0, 12.0])
     np.testing.assert_allclose(invented, [18.2, 25.4, 39.2], atol=0.06)
 
 
@@ -77,7 +77,7 @@ def test_kac_rice_against_moments_by_quadrature():
         law = stats.norm(conditional, width)
         rising = integrate.quad(lambda y, law=law: y * law.pdf(y), 0, abs(conditional) + 12 * width)[0]
         expected = stats.norm.pdf(0, centre[0], spread[0]) * rising
-        np.testing.assert_allclose(af.kac_rice_density(t, n=n, beta=beta), expected, rtol=1e-7)
+        np.testing.assert_allclose(af.reductions.kac_rice_density(t, n=n, beta=beta), expected, rtol=1e-7)
 
 
 def test_circle_formula_is_the_ratio_of_two_integrals():
@@ -89,20 +89,20 @@ def test_circle_formula_is_the_ratio_of_two_integrals():
 
         first = square(lambda u, b=beta: b * np.sin(u))
         second = square(lambda u, b=beta: b**2 * np.sin(u) ** 2 - b * np.cos(u))
-        np.testing.assert_allclose(af.expected_modes_circle(beta), np.sqrt(second / first), rtol=1e-8)
+        np.testing.assert_allclose(af.reductions.expected_modes_circle(beta), np.sqrt(second / first), rtol=1e-8)
 
 
 def test_limits():
-    np.testing.assert_allclose(af.expected_modes_circle(1e-3), 1.0, atol=1e-6)
-    np.testing.assert_allclose(af.expected_modes_circle(1e6) / np.sqrt(1.5e6), 1.0, atol=1e-5)
-    low, high = af.belt(n=1e4, beta=[100.0, 1000.0])
+    np.testing.assert_allclose(af.reductions.expected_modes_circle(1e-3), 1.0, atol=1e-6)
+    np.testing.assert_allclose(af.reductions.expected_modes_circle(1e6) / np.sqrt(1.5e6), 1.0, atol=1e-5)
+    low, high = af.reductions.belt(n=1e4, beta=[100.0, 1000.0])
     np.testing.assert_allclose(high**2, 2 * np.log(1e4) - np.log([100.0, 1000.0]))
     np.testing.assert_allclose(low**2, [2 * np.log(1e4) - 3 * np.log(100.0), 0.0], atol=1e-12)
     # Above what was counted by 46 and 4 per cent.
-    ratio = np.asarray(af.belt_modes(n=1e4, beta=[100.0, 1000.0])) / [4.193, 40.20]
+    ratio = np.asarray(af.reductions.belt_modes(n=1e4, beta=[100.0, 1000.0])) / [4.193, 40.20]
     np.testing.assert_allclose(ratio, [1.46, 1.04], atol=0.02)
     # Inside the belt the density tends to sqrt(3 beta / 2) / 2 pi.
-    density = af.kac_rice_density(np.sqrt(2 * np.log(1e60) - 2 * np.log(1e20)), n=1e60, beta=1e20)
+    density = af.reductions.kac_rice_density(np.sqrt(2 * np.log(1e60) - 2 * np.log(1e20)), n=1e60, beta=1e20)
     np.testing.assert_allclose(density, np.sqrt(1.5e20) / (2 * np.pi), rtol=1e-6)
 
 
@@ -122,10 +122,10 @@ def test_draws_are_shared_out_and_come_back_in_order():
 @pytest.mark.parametrize(
     "bad, sentence",
     [
-        (lambda: af.belt(n=1, beta=2.0), "two of them at least"),
-        (lambda: af.kac_rice_density(0.0, n=10, beta=-1.0), "larger than 0"),
-        (lambda: af.expected_modes_circle(0.0), "larger than 0"),
-        (lambda: af.expected_modes_line(n=10, beta=2.0, up_to=-1.0), "not be negative"),
+        (lambda: af.reductions.belt(n=1, beta=2.0), "two of them at least"),
+        (lambda: af.reductions.kac_rice_density(0.0, n=10, beta=-1.0), "larger than 0"),
+        (lambda: af.reductions.expected_modes_circle(0.0), "larger than 0"),
+        (lambda: af.reductions.expected_modes_line(n=10, beta=2.0, up_to=-1.0), "not be negative"),
     ],
 )
 def test_bad_input(bad, sentence):

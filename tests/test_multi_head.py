@@ -27,7 +27,7 @@ def test_heads_are_summed():
     heads = [af.Softmax(0.5 + h, B[h], V[h]) for h in range(3)]
     causal = np.where(np.tri(N) > 0, -0.2 * np.subtract.outer(np.arange(N), np.arange(N)), -np.inf)
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    for pairs, mask in ((af.Full(), 0.0), (af.Causal(slope=0.2), causal)):
+    for pairs, mask in ((af.pairsums.Full(), 0.0), (af.Causal(slope=0.2), causal)):
         each = np.stack([softmax(0.5 + h, B[h], V[h], mask=mask) for h in range(3)])
         for output, expected in (
             (None, each.sum(axis=0)),

@@ -90,8 +90,8 @@ def sums(case):
     shapes = ((), (2, d), (2, e), (n, d), (m, e), (m, p), (m,))
 
     def sums(beta, Q, K, x, y, v, log_w):
-        score = af.SquaredDistance(beta, Q, K) if distance else af.Inner(beta, Q=Q, K=K)
-        return af.pair_sums(score, x, y, v, log_w=log_w if weighted else None, kernel="native")
+        score = af.pairsums.SquaredDistance(beta, Q, K) if distance else af.pairsums.Inner(beta, Q=Q, K=K)
+        return af.pairsums.pair_sums(score, x, y, v, log_w=log_w if weighted else None, kernel="native")
 
     return by_kernel(sums, *(jnp.zeros(shape, dtype) for shape in shapes))
 
@@ -157,32 +157,34 @@ def test_causal_sums_are_those_of_float64(pairs, n, m, dtype):
     x, y, v = (cloud(rng, k, 3, dtype=dtype) for k in (n, m, m))
 
     def sums(pairs, x, y, v):
-        return af.pair_sums(af.Inner(4.0), x, y, v, pairs=pairs, kernel="native")
+        return af.pairsums.pair_sums(af.pairsums.Inner(4.0), x, y, v, pairs=pairs, kernel="native")
 
     s = 4 * exact(x)[0] @ exact(y)[0].T + positional(pairs, n, m)
     close(by_kernel(sums, pairs, x, y, v)(pairs, x, y, v), witness(s, exact(v)[0]), 100 * EPS[dtype])
 
 
 @compiled_kernel
-@pytest.mark.parametrize("pairs", [af.Full(), af.Causal(strict=True, slope=0.01)])
+@pytest.mark.parametrize("pairs", [af.pairsums.Full(), af.Causal(strict=True, slope=0.01)])
 def test_every_device_does_its_share(pairs):
     n, m = 1031, 1100  # no multiple of the devices
     rng = np.random.default_rng(0)
     x, y, w = cloud(rng, n, 3), cloud(rng, m, 3), rng.random(m)
 
     def sums(x, y, log_w):
-        score = af.SquaredDistance(2.0)
-        return af.pair_sums(score, x, y, y, log_w=log_w, pairs=pairs, kernel="sharded")
+        score = af.pairsums.SquaredDistance(2.0)
+        return af.pairsums.pair_sums(score, x, y, y, log_w=log_w, pairs=pairs, kernel="sharded")
 
     s = 4 * (x @ y.T - 1) + np.log(w)
-    s = s if isinstance(pairs, af.Full) else s + positional(pairs, n, m) + np.log(m)
+    s = s if isinstance(pairs, af.pairsums.Full) else s + positional(pairs, n, m) + np.log(m)
     close(by_kernel(sums, x, y, np.log(w))(x, y, np.log(w)), witness(s, y), 1e-13)
 
 
 def traced(m, dtype, pairs):
     """Whether sums over so many keys are the kernel's work."""
     x, y = (jax.ShapeDtypeStruct((k, 1), dtype) for k in (1, m))
-    text = jax.make_jaxpr(lambda x, y: af.pair_sums(af.Inner(1.0), x, y, y, pairs=pairs, kernel="native"))(x, y)
+    text = jax.make_jaxpr(
+        lambda x, y: af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, y, y, pairs=pairs, kernel="native")
+    )(x, y)
     return PAIR_SUMS in str(text)
 
 
@@ -198,9 +200,9 @@ class Neighbours(af.Causal):
 def test_what_the_kernel_does_not_know_is_left_to_others():
     many = (1 << 24) + 1  # the first whole number that float32 does not have
     assert traced(many - 1, "float32", af.Causal()) and traced(many, "float64", af.Causal())
-    assert traced(many, "float32", af.Full()) and not traced(many, "float32", af.Causal())
+    assert traced(many, "float32", af.pairsums.Full()) and not traced(many, "float32", af.Causal())
     assert not traced(9, "float64", Neighbours()) and not traced(9, "float64", af.Causal().T)
-    assert not traced(9, "float64", af.Full(skip=(np.arange(1), np.arange(9))))
+    assert not traced(9, "float64", af.pairsums.Full(skip=(np.arange(1), np.arange(9))))
 
 
 @compiled_kernel
@@ -209,7 +211,7 @@ def test_a_query_does_not_depend_on_its_company():
     x = cloud(np.random.default_rng(3), 67, 3, dtype="float32")
 
     def sums(x, y, pairs):
-        return af.pair_sums(af.Inner(5.0), x, y, y, pairs=pairs, kernel="native")
+        return af.pairsums.pair_sums(af.pairsums.Inner(5.0), x, y, y, pairs=pairs, kernel="native")
 
     alone = jax.jit(jax.vmap(lambda x, at, y: sums(x[None], y, af.Causal(slope=0.1, at=at[None])), (0, 0, None)))
     together = jax.jit(sums)(x, x, af.Causal(slope=0.1))
@@ -224,7 +226,9 @@ def test_not_a_number_stays_one(bits):
     bad = bits.view(f"float{8 * bits.itemsize}")
     x = cloud(np.random.default_rng(1), 20, 2, dtype=bad.dtype)
     w = np.zeros(20, bad.dtype)
-    run = by_kernel(lambda x, y, v, w: af.pair_sums(af.Inner(2.0), x, y, v, log_w=w, kernel="native"), x, x, x, w)
+    run = by_kernel(
+        lambda x, y, v, w: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, y, v, log_w=w, kernel="native"), x, x, x, w
+    )
 
     def spoilt(a, index):
         a = a.copy()
@@ -249,7 +253,7 @@ def test_infinities_are_those_of_the_dense_engine(dtype):
     long[1], high[70], removed[70], infinite[10] = np.finfo(dtype).max, 4.0, -INF, INF
 
     def sums(kernel, x, y, v, log_w):
-        return af.pair_sums(af.Inner(1.0), x, y, v, log_w=log_w, kernel=kernel)
+        return af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, y, v, log_w=log_w, kernel=kernel)
 
     run = engines(sums)
     for arrays in ((long, high, y, log_w), (long, y, y, removed), (x, y, infinite, log_w)):
@@ -267,8 +271,8 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
     @jax.jit
     def exponential(t):
         """Of a query t against the keys 0 and 1: the weight of the second, relative to the first."""
-        tile = af.Inner(1.0).project(t[:, None], keys)
-        _, (num, mass) = _native._relative_sums(tile, keys, None, af.Full(), None, None)
+        tile = af.pairsums.Inner(1.0).project(t[:, None], keys)
+        _, (num, mass) = _native._relative_sums(tile, keys, None, af.pairsums.Full(), None, None)
         return num[:, 0], mass
 
     found, mass = (np.asarray(a) for a in exponential(np.concatenate([t, low])))
@@ -291,7 +295,9 @@ def test_errors_do_not_grow_with_the_number_of_keys(beta, constant):
     y = cloud(rng, m, 2, dtype="float32")
     v = np.full((m, 1), 0.1, np.float32) if constant else np.abs(y)
     arrays = (y[:5], y, v, np.zeros(m, np.float32))
-    run = by_kernel(lambda x, y, v, w: af.pair_sums(af.Inner(beta), x, y, v, log_w=w, kernel="native"), *arrays)
+    run = by_kernel(
+        lambda x, y, v, w: af.pairsums.pair_sums(af.pairsums.Inner(beta), x, y, v, log_w=w, kernel="native"), *arrays
+    )
     num, log_z = run(*arrays)
     expected, expected_z = witness(beta * exact(y[:5])[0] @ exact(y)[0].T, exact(v)[0])
     np.testing.assert_allclose(num, expected, rtol=16 * eps)  # 2e-6
@@ -304,7 +310,7 @@ def test_a_key_far_above_all_before_it_outweighs_them():
     y, v = np.zeros((10_001, 1), np.float32), np.full((10_001, 1), 0.1, np.float32)
     y[-1], v[-1] = 25.0, 0.3
     x = np.ones((1, 1), np.float32)
-    run = by_kernel(lambda x, y, v: af.pair_sums(af.Inner(1.0), x, y, v, kernel="native"), x, y, v)
+    run = by_kernel(lambda x, y, v: af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, y, v, kernel="native"), x, y, v)
     expected, _ = witness(exact(y)[0].T, exact(v)[0])
     np.testing.assert_allclose(run(x, y, v)[0], expected, rtol=2 * EPS["float32"])
 
@@ -317,7 +323,9 @@ def test_batches_are_those_of_the_dense_engine():
     slope = np.array([0.1, 0.9])
 
     def one(kernel, x, y, log_w, slope):
-        return af.pair_sums(af.Inner(3.0), x, y, y, log_w=log_w, pairs=af.Causal(slope=slope), kernel=kernel)
+        return af.pairsums.pair_sums(
+            af.pairsums.Inner(3.0), x, y, y, log_w=log_w, pairs=af.Causal(slope=slope), kernel=kernel
+        )
 
     ours, dense = functools.partial(one, "native"), jax.jit(functools.partial(one, "dense"))
 
@@ -347,8 +355,8 @@ def test_derivatives_are_those_of_the_dense_engine():
 
     def derivatives(kernel, point, direction):
         def total(x, log_w, beta, slope):
-            num, log_z = af.pair_sums(
-                af.SquaredDistance(beta), x, x, x, log_w=log_w, pairs=af.Causal(slope=slope), kernel=kernel
+            num, log_z = af.pairsums.pair_sums(
+                af.pairsums.SquaredDistance(beta), x, x, x, log_w=log_w, pairs=af.Causal(slope=slope), kernel=kernel
             )
             return jnp.sum(jnp.sin(num)) + jnp.sum(log_z**2)
 
@@ -365,7 +373,7 @@ def test_queries_without_keys_have_no_gradient():
     @functools.partial(jax.jit, static_argnums=0)
     def of(argnum, x, log_w):
         def total(x, log_w):
-            num, log_z = af.pair_sums(af.Inner(2.0), x, x, x, log_w=log_w, kernel="native")
+            num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, log_w=log_w, kernel="native")
             return jnp.sum(num) + jnp.sum(jnp.where(jnp.isfinite(log_z), log_z, 0))
 
         return jax.grad(total, argnums=argnum)(x, log_w)
@@ -379,7 +387,7 @@ def test_inside_a_loop():
     x = cloud(np.random.default_rng(8), 9, 2)
 
     def step(x, _):
-        x = x + 0.1 * af.pair_sums(af.Inner(2.0), x, x, x, kernel="native")[0]
+        x = x + 0.1 * af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel="native")[0]
         return x, jnp.sum(x)
 
     found, totals = jax.jit(lambda x: jax.lax.scan(step, x, length=3))(x)
@@ -446,14 +454,14 @@ def trajectory(model, x, w, solver, h, steps):
 B, V, Q = (np.random.default_rng(seed).standard_normal((3, 3)) / 2 for seed in (3, 4, 5))
 STRICT = af.Causal(strict=True, slope=0.3)
 FLOWS = [
-    (af.Softmax(4.0), af.Sphere(), af.Full(), "rk4", 8, False),
-    (af.Softmax(2.0, B, V), af.Sphere(), af.Full(), "euler-retract", 5, True),
+    (af.Softmax(4.0), af.Sphere(), af.pairsums.Full(), "rk4", 8, False),
+    (af.Softmax(2.0, B, V), af.Sphere(), af.pairsums.Full(), "euler-retract", 5, True),
     (af.Softmax(4.0), af.Sphere(), STRICT, "euler", 33, True),
-    (af.Softmax(1.0, V=-V), af.Euclidean(), af.Full(), "rk4", 33, True),
+    (af.Softmax(1.0, V=-V), af.Euclidean(), af.pairsums.Full(), "rk4", 33, True),
     (af.Softmax(1.0, V=V), af.Euclidean(), af.Causal(), "euler-retract", 8, False),
-    (af.Unnormalized(1.0, Q=Q[:2], K=B[:2]), af.Sphere(), af.Full(), "euler", 5, True),
-    (af.Unnormalized(3.0, shifted=True), af.Sphere(), af.Full(), "rk4", 33, False),
-    (af.Unnormalized(2.0, V=V, gradient=True), af.Sphere(), af.Full(), "rk4", 8, False),
+    (af.Unnormalized(1.0, Q=Q[:2], K=B[:2]), af.Sphere(), af.pairsums.Full(), "euler", 5, True),
+    (af.Unnormalized(3.0, shifted=True), af.Sphere(), af.pairsums.Full(), "rk4", 33, False),
+    (af.Unnormalized(2.0, V=V, gradient=True), af.Sphere(), af.pairsums.Full(), "rk4", 8, False),
     (af.Unnormalized(2.0), af.Sphere(), STRICT, "euler-retract", 33, False),
     (af.Unnormalized(0.5, B=B), af.Euclidean(), STRICT, "rk4", 5, True),
 ]
@@ -494,7 +502,7 @@ def last_states(model, **options):
     return af.ensemble(
         model,
         lambda key: af.sphere.uniform(n=9, d=3, key=key),
-        reduce=af.LastState(),
+        reduce=af.flows.LastState(),
         key=jax.random.key(2),
         engine="native",
         **options,
@@ -521,7 +529,7 @@ def test_an_ensemble_is_its_trajectories_whatever_the_chunk():
         af.SelfAttention(af.Sigmoid(1.0)),
         af.SelfAttention(af.Softmax(af.Piecewise([0.2], [1.0, 2.0]))),
         af.SelfAttention(af.Softmax(1.0), pairs=af.Causal(slope=0.1, normalized=True)),
-        af.SelfAttention(af.Softmax(1.0), pairs=af.Full(skip=np.arange(9))),
+        af.SelfAttention(af.Softmax(1.0), pairs=af.pairsums.Full(skip=np.arange(9))),
     ],
 )
 def test_what_has_no_kernel_is_refused(model):
@@ -550,7 +558,9 @@ def test_without_a_kernel_everything_computes(monkeypatch):
     monkeypatch.setattr(_library, "_native", lambda: Native(False, "no compiler"))
     x = cloud(np.random.default_rng(9), 9, 3)
     for kernel in ("native", "auto", "sharded"):
-        found = jax.jit(lambda x, kernel=kernel: af.pair_sums(af.Inner(2.0), x, x, x, kernel=kernel))(x)
+        found = jax.jit(lambda x, kernel=kernel: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel=kernel))(
+            x
+        )
         close(found, witness(2 * x @ x.T - np.log(9), x), 1e-14)
     with pytest.raises(InputError, match=r"no native ensemble here: .*no compiler; .*\.$"):
         last_states(af.SelfAttention(beta=1.0))

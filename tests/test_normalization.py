@@ -16,11 +16,11 @@ W = np.arange(1, 7) / 21
 BETA = 2.0
 X = weyl(6, 3) * np.linspace(0.5, 3.0, 6)[:, None]  # tokens of different lengths
 TS = np.linspace(0.0, 3.0, 5)
-velocity_of = eqx.filter_jit(af.field)
+velocity_of = eqx.filter_jit(af.models.field)
 
 
 def model_of(scheme, beta=BETA, alpha=0.7):
-    return af.NormalizedAttention(beta=beta, scheme=scheme, alpha=alpha)
+    return af.models.NormalizedAttention(beta=beta, scheme=scheme, alpha=alpha)
 
 
 def tokens(scheme):
@@ -120,7 +120,7 @@ def test_exponential_decay(scheme, rate):
 def test_algebraic_decay(scheme):
     """Near consensus r' = 1, so s = r = t + const and the variance falls like t^{-2}, for each attention map."""
     for attention in (af.Softmax(beta=BETA), af.Unnormalized(beta=BETA)):
-        model = af.NormalizedAttention(attention, scheme=scheme)
+        model = af.models.NormalizedAttention(attention, scheme=scheme)
         run = af.simulate(model, CAP, ts=[0.0, 1.0, 10.0, 1e3, 1e4], weights=W)
         *_, early, late = np.log(variance(run))
         assert (early - late) / np.log(10) == pytest.approx(2.0, rel=2e-3)
@@ -158,10 +158,12 @@ def test_runs_are_saved_and_models_registered(tmp_path):
 
 def test_refusals():
     with pytest.raises(InputError, match="scheme 'mix' is unknown; choose one of post, pre, peri, ngpt"):
-        af.NormalizedAttention(beta=1.0, scheme="mix")
+        af.models.NormalizedAttention(beta=1.0, scheme="mix")
     with pytest.raises(InputError, match="give an attention map, or beta"):
-        af.NormalizedAttention(scheme="pre")
+        af.models.NormalizedAttention(scheme="pre")
     with pytest.raises(InputError, match="alpha = -1 is negative"):
         model_of("ngpt", alpha=-1.0)
     with pytest.raises(InputError, match="take a square V"):
-        af.field(af.NormalizedAttention(af.Softmax(beta=1.0, V=np.ones((2, 3)))), 0.0, jnp.asarray(weyl(6, 3)))
+        af.models.field(
+            af.models.NormalizedAttention(af.Softmax(beta=1.0, V=np.ones((2, 3)))), 0.0, jnp.asarray(weyl(6, 3))
+        )

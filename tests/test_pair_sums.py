@@ -107,13 +107,16 @@ def make_score(kind, beta, rng, d, e):
     if d != e and kind in ("inner", "square", "difference"):
         kind += "-QK"  # without matrices both sides live in one space
     return {
-        "inner": lambda: (af.Inner(beta), bilinear(beta, np.eye(d))),
-        "inner-B": lambda: (af.Inner(beta, B), bilinear(beta, B)),
-        "inner-QK": lambda: (af.Inner(beta, Q=Q, K=K), bilinear(beta, Q.T @ K)),
-        "square": lambda: (af.SquaredDistance(beta), square(beta, np.eye(d), np.eye(e))),
-        "square-QK": lambda: (af.SquaredDistance(beta, Q, K), square(beta, Q, K)),
-        "difference": lambda: (af.SquaredDistance(beta, by_difference=True), square(beta, np.eye(d), np.eye(e))),
-        "difference-QK": lambda: (af.SquaredDistance(beta, Q, K, by_difference=True), square(beta, Q, K)),
+        "inner": lambda: (af.pairsums.Inner(beta), bilinear(beta, np.eye(d))),
+        "inner-B": lambda: (af.pairsums.Inner(beta, B), bilinear(beta, B)),
+        "inner-QK": lambda: (af.pairsums.Inner(beta, Q=Q, K=K), bilinear(beta, Q.T @ K)),
+        "square": lambda: (af.pairsums.SquaredDistance(beta), square(beta, np.eye(d), np.eye(e))),
+        "square-QK": lambda: (af.pairsums.SquaredDistance(beta, Q, K), square(beta, Q, K)),
+        "difference": lambda: (
+            af.pairsums.SquaredDistance(beta, by_difference=True),
+            square(beta, np.eye(d), np.eye(e)),
+        ),
+        "difference-QK": lambda: (af.pairsums.SquaredDistance(beta, Q, K, by_difference=True), square(beta, Q, K)),
     }[kind]()
 
 
@@ -133,11 +136,11 @@ def make_pairs(kind, rng, n, m):
         return lambda i, j: causal(position[i] - j, strict, slope, normalized)
 
     return {
-        "full": lambda: (af.Full(), lambda i, j: (0.0, 0.0), False),
-        "full-normalized": lambda: (af.Full(normalized=True), lambda i, j: (0.0, 0.0), True),
-        "skip": lambda: (af.Full(skip=np.arange(n)), labels(np.arange(n), np.arange(n)), False),
-        "skip-two": lambda: (af.Full(skip=(rows, columns)), labels(rows, columns), False),
-        "skip-normalized": lambda: (af.Full((rows, columns), normalized=True), labels(rows, columns), True),
+        "full": lambda: (af.pairsums.Full(), lambda i, j: (0.0, 0.0), False),
+        "full-normalized": lambda: (af.pairsums.Full(normalized=True), lambda i, j: (0.0, 0.0), True),
+        "skip": lambda: (af.pairsums.Full(skip=np.arange(n)), labels(np.arange(n), np.arange(n)), False),
+        "skip-two": lambda: (af.pairsums.Full(skip=(rows, columns)), labels(rows, columns), False),
+        "skip-normalized": lambda: (af.pairsums.Full((rows, columns), normalized=True), labels(rows, columns), True),
         "causal": lambda: (af.Causal(), lags(end), False),
         "causal-strict": lambda: (af.Causal(strict=True), lags(end, True), False),
         "causal-slope": lambda: (af.Causal(slope=slope), lags(end, slope=slope), False),
@@ -205,12 +208,14 @@ def everything(kernels, score, x, y, values, log_w, pairs, tol, rows):
     reductions = {name: Hardmax(tol) if name == "hardmax" else library_reduce(name) for name in REDUCTIONS}
     options = {"log_w": log_w, "pairs": pairs}
     sums = {
-        (name, kernel): af.pair_sums(score, x, y, values, reduce=reduce, kernel=kernel, **options)
+        (name, kernel): af.pairsums.pair_sums(score, x, y, values, reduce=reduce, kernel=kernel, **options)
         for name, reduce in reductions.items()
         for kernel in kernels
     }
-    tiles = {name: af.pair_weights(score, x, y, reduce=reduce, **options) for name, reduce in reductions.items()}
-    parts = {n: af.pair_weights(score, x, y, rows=rows, reduce=r, **options) for n, r in reductions.items()}
+    tiles = {
+        name: af.pairsums.pair_weights(score, x, y, reduce=reduce, **options) for name, reduce in reductions.items()
+    }
+    parts = {n: af.pairsums.pair_weights(score, x, y, rows=rows, reduce=r, **options) for n, r in reductions.items()}
     return list(sums.items()), tiles, parts
 
 
@@ -275,8 +280,8 @@ def test_every_pairs_object_against_the_loop(kind):
         x, y, values = rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), rng.normal(size=(m, 2))
         for reduce in ("softmax", "sigmoid"):
             expected = loop(bilinear(2.0, np.eye(2)), x, y, values, None, bias, reduce, 0.0, normalized)
-            num, log_z = af.pair_sums(
-                af.Inner(2.0), *arrays(x, y, values), pairs=who, reduce=library_reduce(reduce), kernel="dense"
+            num, log_z = af.pairsums.pair_sums(
+                af.pairsums.Inner(2.0), *arrays(x, y, values), pairs=who, reduce=library_reduce(reduce), kernel="dense"
             )
             check_row_sums(num, log_z, expected, 20.0)
 
@@ -289,10 +294,10 @@ def test_every_score_against_its_formula(kind, shape):
     rng = np.random.default_rng(9)
     ours, formula = make_score(kind, 1.5, rng, d, e)
     x, y = rng.normal(size=(n, d)), rng.normal(size=(m, e))
-    s, log_mass = af.pair_sums(ours, *arrays(x, y, np.eye(m)), log_w=jnp.zeros(m), reduce=lambda s: s)
+    s, log_mass = af.pairsums.pair_sums(ours, *arrays(x, y, np.eye(m)), log_w=jnp.zeros(m), reduce=lambda s: s)
     np.testing.assert_allclose(s, [[formula(a, b) for b in y] for a in x], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(log_mass, np.log(m), rtol=1e-15)
-    transposed, _ = af.pair_sums(ours.T, *arrays(y, x, np.eye(n)), log_w=jnp.zeros(n), reduce=lambda s: s)
+    transposed, _ = af.pairsums.pair_sums(ours.T, *arrays(y, x, np.eye(n)), log_w=jnp.zeros(n), reduce=lambda s: s)
     np.testing.assert_allclose(transposed, np.asarray(s).T, rtol=1e-12, atol=1e-12)
     assert ours.isotropic == (kind in ("inner", "square", "difference") and d == e)
 
@@ -302,8 +307,8 @@ def test_weights_of_a_slice_of_rows(reduce):
     rng = np.random.default_rng(3)
     x, y, values = arrays(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 2)))
     options = {"pairs": af.Causal(slope=0.5, normalized=True), "reduce": library_reduce(reduce)}
-    num, _ = af.pair_sums(af.Inner(2.0), x, y, values, **options)
-    tile = af.pair_weights(af.Inner(2.0), x, y, rows=slice(1, 3), **options)
+    num, _ = af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, y, values, **options)
+    tile = af.pairsums.pair_weights(af.pairsums.Inner(2.0), x, y, rows=slice(1, 3), **options)
     np.testing.assert_allclose(tile @ values, num[1:3], rtol=1e-13)
 
 
@@ -318,12 +323,13 @@ def test_transposes_against_the_transposed_loop(kind):
     log_w = np.log(rng.dirichlet(np.ones(n)))
     for reduce in ("exp", "sigmoid"):
         expected = loop(lambda b, a: formula(a, b), y, x, values, log_w, lambda i, j: bias(j, i), reduce)
-        num, log_z = af.pair_sums(
+        num, log_z = af.pairsums.pair_sums(
             ours.T, *arrays(y, x, values), log_w=jnp.asarray(log_w), pairs=who.T, reduce=library_reduce(reduce)
         )
         check_row_sums(num, log_z, expected, 30.0)
     np.testing.assert_array_equal(
-        af.pair_weights(ours.T.T, *arrays(x, y), pairs=who.T.T), af.pair_weights(ours, *arrays(x, y), pairs=who)
+        af.pairsums.pair_weights(ours.T.T, *arrays(x, y), pairs=who.T.T),
+        af.pairsums.pair_weights(ours, *arrays(x, y), pairs=who),
     )
 
 
@@ -341,17 +347,17 @@ def test_attention_received(kind):
     for i in range(n):
         for j in range(m):
             received[j] += a[i] * rows[i, j]
-    ours_log_z = af.pair_sums(ours, *arrays(x, y), 1.0, log_w=jnp.log(w), pairs=who, reduce="exp")[1]
+    ours_log_z = af.pairsums.pair_sums(ours, *arrays(x, y), 1.0, log_w=jnp.log(w), pairs=who, reduce="exp")[1]
     np.testing.assert_array_equal(np.isinf(ours_log_z), np.isinf(log_z))
     mass = jnp.where(jnp.isfinite(ours_log_z), jnp.log(a) - ours_log_z, -jnp.inf)
-    _, columns = af.pair_sums(ours.T, *arrays(y, x), 1.0, log_w=mass, pairs=who.T, reduce="exp")
+    _, columns = af.pairsums.pair_sums(ours.T, *arrays(y, x), 1.0, log_w=mass, pairs=who.T, reduce="exp")
     np.testing.assert_allclose(w * np.exp(columns), received, rtol=1e-12, atol=1e-15)
 
 
 def test_normalised_pairs_have_no_transpose():
     x = jnp.ones((3, 2))
     with pytest.raises(InputError, match=r"no transpose.*\.$"):
-        af.pair_sums(af.Inner(1.0), x, x, 1.0, pairs=af.Causal(slope=1.0, normalized=True).T)
+        af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, pairs=af.Causal(slope=1.0, normalized=True).T)
 
 
 def test_inside_and_outside_differ():
@@ -360,19 +366,23 @@ def test_inside_and_outside_differ():
     outside = np.log(np.array([0.1, 0.2, 0.3, 0.4]))
     inside, after = af.Causal(slope=0.7), af.Causal()
     for reduce, same in (("exp", True), (jax.nn.sigmoid, False)):
-        with_slope, _ = af.pair_sums(af.Inner(1.0), x, x, x, log_w=jnp.asarray(outside), pairs=inside, reduce=reduce)
+        with_slope, _ = af.pairsums.pair_sums(
+            af.pairsums.Inner(1.0), x, x, x, log_w=jnp.asarray(outside), pairs=inside, reduce=reduce
+        )
         rows = []
         for i in range(4):  # e^{-0.7 lag} into the weights of one query at a time
             lag = np.maximum(i - np.arange(4), 0)
             lw = jnp.asarray(outside - 0.7 * lag)
-            rows.append(af.pair_sums(af.Inner(1.0), x, x, x, log_w=lw, pairs=after, reduce=reduce)[0][i])
+            rows.append(
+                af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, x, log_w=lw, pairs=after, reduce=reduce)[0][i]
+            )
         assert np.allclose(with_slope, np.stack(rows), rtol=1e-10) is same
 
 
 TERMS = [  # scores and reductions of each kind
-    (lambda beta: af.Inner(beta, jnp.array([[1.0, 0.3], [-0.2, 0.8]])), "softmax"),
-    (lambda beta: af.SquaredDistance(beta), jax.nn.sigmoid),
-    (lambda beta: af.SquaredDistance(beta, by_difference=True), Hardmax(0.0)),
+    (lambda beta: af.pairsums.Inner(beta, jnp.array([[1.0, 0.3], [-0.2, 0.8]])), "softmax"),
+    (lambda beta: af.pairsums.SquaredDistance(beta), jax.nn.sigmoid),
+    (lambda beta: af.pairsums.SquaredDistance(beta, by_difference=True), Hardmax(0.0)),
 ]
 
 
@@ -382,7 +392,7 @@ def derivatives(kernel, pairs, inputs, direction, cotangents):
 
     def sums(beta, x, y, values, log_w):
         return [
-            af.pair_sums(make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+            af.pairsums.pair_sums(make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
             for make, reduce in TERMS
         ]
 
@@ -430,10 +440,10 @@ def test_derivatives_against_central_differences(kernel):
     np.testing.assert_allclose(by_jvp, slopes, rtol=1e-8, atol=1e-9)
 
 
-SKIP = af.Full(skip=(np.array([1, 2, 1, 2]), np.array([1, 1, 1, 1])))
+SKIP = af.pairsums.Full(skip=(np.array([1, 2, 1, 2]), np.array([1, 1, 1, 1])))
 PADDING = np.full(4, -INF)
 EMPTY = {  # pairs, log weights, rows without keys
-    "padding": (af.Full(), PADDING, [0, 1, 2, 3]),
+    "padding": (af.pairsums.Full(), PADDING, [0, 1, 2, 3]),
     "skip": (SKIP, np.log([0.2, 0.3, 0.4, 0.1]), [0, 2]),
     "strict": (af.Causal(strict=True, slope=0.3), np.zeros(4), [0]),
     "mixed": (af.Causal(at=np.array([0, 1, 2, -1])), np.array([-INF, 0.0, 0.0, 0.0]), [0, 3]),
@@ -478,10 +488,12 @@ def test_a_padded_key_is_as_if_absent():
     huge = y.copy()
     huge[3] = 1e200
     for reduce in ("softmax", jnp.exp, Hardmax(0.0)):
-        padded = af.pair_sums(
-            af.Inner(2.0), *arrays(x, huge, v), log_w=jnp.asarray(np.append(log_w[:3], -INF)), reduce=reduce
+        padded = af.pairsums.pair_sums(
+            af.pairsums.Inner(2.0), *arrays(x, huge, v), log_w=jnp.asarray(np.append(log_w[:3], -INF)), reduce=reduce
         )
-        absent = af.pair_sums(af.Inner(2.0), *arrays(x, y[:3], v[:3]), log_w=jnp.asarray(log_w[:3]), reduce=reduce)
+        absent = af.pairsums.pair_sums(
+            af.pairsums.Inner(2.0), *arrays(x, y[:3], v[:3]), log_w=jnp.asarray(log_w[:3]), reduce=reduce
+        )
         for a, b in zip(padded, absent, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
@@ -503,8 +515,10 @@ def test_by_difference_keeps_the_digits_of_close_points(g, kernel):
     assert np.abs(exact).max() > 1  # the scores are of order one: their digits matter
 
     def identity_sums(by_difference):  # the scores themselves: phi = identity, values = unit vectors
-        score = af.SquaredDistance(g, by_difference=by_difference)
-        return af.pair_sums(score, *arrays(x, y), jnp.eye(4), log_w=jnp.zeros(4), reduce=lambda s: s, kernel=kernel)[0]
+        score = af.pairsums.SquaredDistance(g, by_difference=by_difference)
+        return af.pairsums.pair_sums(
+            score, *arrays(x, y), jnp.eye(4), log_w=jnp.zeros(4), reduce=lambda s: s, kernel=kernel
+        )[0]
 
     np.testing.assert_allclose(identity_sums(True), exact, rtol=1e-12)
     assert np.abs(np.asarray(identity_sums(False)) - exact).max() > 1e-3  # why the option exists
@@ -514,8 +528,8 @@ def test_derivative_at_zero_g_is_finite():
     rng = np.random.default_rng(2)
     x, y = arrays(rng.normal(size=(4, 2)), rng.normal(size=(4, 2)))
     for by_difference in (False, True):
-        score = functools.partial(af.SquaredDistance, by_difference=by_difference)
-        slope = jax.grad(lambda g, score=score: af.pair_sums(score(g), x, y, 1.0)[1][0])
+        score = functools.partial(af.pairsums.SquaredDistance, by_difference=by_difference)
+        slope = jax.grad(lambda g, score=score: af.pairsums.pair_sums(score(g), x, y, 1.0)[1][0])
         # d log Z / dg at g = 0 is minus the mean squared distance
         expected = -np.mean(np.sum((np.asarray(x)[0] - np.asarray(y)) ** 2, axis=1))
         np.testing.assert_allclose(slope(jnp.array(0.0)), expected, rtol=1e-13)
@@ -535,18 +549,18 @@ def test_single_precision_stays_single(reduce, kernel):
     expected = loop(formula, x, y, v, np.log(w), bias, reduce, 0.0, normalized)
     single = [jnp.asarray(a, jnp.float32) for a in (x, y, v)]
     options = {"log_w": jnp.log(w), "pairs": who, "reduce": library_reduce(reduce)}
-    num, log_z = af.pair_sums(ours, *single, **options, kernel=kernel)
+    num, log_z = af.pairsums.pair_sums(ours, *single, **options, kernel=kernel)
     assert num.dtype == log_z.dtype == jnp.float32
-    assert af.pair_weights(ours, *single[:2], **options).dtype == jnp.float32
+    assert af.pairsums.pair_weights(ours, *single[:2], **options).dtype == jnp.float32
     np.testing.assert_allclose(num, expected[0], rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(log_z, expected[1], rtol=2e-5, atol=2e-5)
 
 
 def test_one_query_and_one_key():
     one = jnp.array([[2.0]])
-    num, log_z = af.pair_sums(af.Inner(3.0), one, one, jnp.array([[7.0]]))
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(3.0), one, one, jnp.array([[7.0]]))
     np.testing.assert_allclose([num[0, 0], log_z[0]], [7.0, 12.0], rtol=1e-15)
-    num, log_z = af.pair_sums(af.Inner(3.0), one, one, 1.0, pairs=af.Full(skip=np.arange(1)))
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(3.0), one, one, 1.0, pairs=af.pairsums.Full(skip=np.arange(1)))
     assert num[0, 0] == 0 and log_z[0] == -INF
 
 
@@ -563,8 +577,8 @@ def test_compiled_engines_against_the_loop(kernel):
     @jax.jit
     def both(betas, xs, ys, vs):
         def one(beta, x, y, v, reduce):
-            return af.pair_sums(
-                af.Inner(beta), x, y, v, log_w=jnp.asarray(log_w), pairs=who, reduce=reduce, kernel=kernel
+            return af.pairsums.pair_sums(
+                af.pairsums.Inner(beta), x, y, v, log_w=jnp.asarray(log_w), pairs=who, reduce=reduce, kernel=kernel
             )
 
         return [jax.vmap(functools.partial(one, reduce=r))(betas, xs, ys, vs) for r in ("softmax", jax.nn.sigmoid)]
@@ -588,6 +602,6 @@ def test_large_clouds_take_blocks(monkeypatch):
 def test_bad_pairs_and_reductions_are_told():
     x = jnp.ones((3, 2))
     with pytest.raises(InputError, match=r"4 query and 4 key labels for 3 queries and 3 keys.*\.$"):
-        af.pair_sums(af.Inner(1.0), x, x, 1.0, pairs=af.Full(skip=np.arange(4)))
+        af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, pairs=af.pairsums.Full(skip=np.arange(4)))
     with pytest.raises(InputError, match=r"reduce = 'mean' is unknown.*\.$"):
-        af.pair_sums(af.Inner(1.0), x, x, 1.0, reduce="mean")
+        af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, reduce="mean")

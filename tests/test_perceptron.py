@@ -86,7 +86,7 @@ def velocity(x, w, repulsive, divided):
 
 
 def block(repulsive=False, divided=False, name="tanh"):
-    return af.PerceptronBlock(BETA, af.Perceptron(A, B, OMEGA, name), repulsive, divided)
+    return af.PerceptronBlock(BETA, af.models.Perceptron(A, B, OMEGA, name), repulsive, divided)
 
 
 @eqx.filter_jit
@@ -94,12 +94,12 @@ def everything(x, w):
     """Of every activation the potential, two gradients and the slope; of the four blocks field, energy and metric."""
     out = {}
     for name in ACTIVATIONS:
-        perceptron = af.Perceptron(A, B, OMEGA, name)
+        perceptron = af.models.Perceptron(A, B, OMEGA, name)
         by_jax = jax.vmap(jax.grad(perceptron.potential))(x)
         out[name] = perceptron.potential(x), perceptron.gradient(x), by_jax, named(name).slope(x)
     for flags in FLAGS:
         model = block(*flags)
-        out[str(flags)] = af.field(model, 0.0, x, w), model.energy().value(x, w), model.energy().log_metric(x, w)
+        out[str(flags)] = af.models.field(model, 0.0, x, w), model.energy().value(x, w), model.energy().log_metric(x, w)
     return out
 
 
@@ -154,10 +154,10 @@ def test_a_run_of_the_block(tmp_path):
     assert af.energy(run)[4] == pytest.approx(kernel.mean() / 2 + 1.5 * np.mean(up**2), rel=1e-13)
     v = kernel @ x / len(x) + 3 * up * [1.0, 0.0]
     speed = np.linalg.norm(v - np.sum(v * x, axis=1, keepdims=True) * x, axis=1)
-    assert af.dissipation(run)[4] == pytest.approx(-np.mean(speed**2), rel=1e-9)
-    assert af.localization.criticality(run, at=4) == pytest.approx(speed.max(), rel=1e-9)
+    assert af.diagnostics.dissipation(run)[4] == pytest.approx(-np.mean(speed**2), rel=1e-9)
+    assert af.reductions.localization.criticality(run, at=4) == pytest.approx(speed.max(), rel=1e-9)
     assert run.clock == "USA" and block(divided=True).clock == "SA"
-    assert af.is_gradient_flow(run.model, 2) and run.model.energy().scale() == "E+U"
+    assert af.diagnostics.is_gradient_flow(run.model, 2) and run.model.energy().scale() == "E+U"
     run.save(tmp_path / "run.nc")
     loaded = af.load(tmp_path / "run.nc")
     assert eqx.tree_equal(loaded.model, run.model) and "2601.21366" in af.cite(loaded)
@@ -167,7 +167,7 @@ def test_a_run_of_the_block(tmp_path):
     with pytest.raises(InputError, match="at beta = 0"):
         af.energy(hot)
     with pytest.raises(InputError, match="is not a whole number"):
-        af.localization.criticality(run, at=1.5)
+        af.reductions.localization.criticality(run, at=1.5)
 
 
 def test_entries_of_the_registry():
@@ -187,28 +187,28 @@ def test_entries_of_the_registry():
 
 
 def test_output_weights_that_are_parallel():
-    perceptron = af.Perceptron.from_weights((OMEGA[:, None] * A).T, A, B, "gelu")
+    perceptron = af.models.Perceptron.from_weights((OMEGA[:, None] * A).T, A, B, "gelu")
     np.testing.assert_allclose(perceptron.omega, OMEGA, rtol=1e-12)
-    assert not af.Perceptron(A).smooth and perceptron.smooth
+    assert not af.models.Perceptron(A).smooth and perceptron.smooth
     skew = (OMEGA[:, None] * A).T
     skew[0, 2] += 0.1
     with pytest.raises(InputError, match=r"^neuron 2 has .* not parallel: .*\.$"):
-        af.Perceptron.from_weights(skew, A, B)
+        af.models.Perceptron.from_weights(skew, A, B)
 
 
 def neuron(name, omega=1.0, b=0.0, a=1.0):
-    return af.Perceptron([[a, 0.0]], b, omega, name)
+    return af.models.Perceptron([[a, 0.0]], b, omega, name)
 
 
 def test_a_perceptron_may_change_with_time():
     """One number stands for all neurons before and after the jump; points may be whole numbers."""
-    changing = af.Perceptron(af.Piecewise([1.0], [[[1.0, 0.0]], [[0.0, 2.0]]]), 0.5, 3.0)
+    changing = af.models.Perceptron(af.Piecewise([1.0], [[[1.0, 0.0]], [[0.0, 2.0]]]), 0.5, 3.0)
     for t, U in ((0.0, 1.5 * 1.5**2), (1.0, 1.5 * 0.5**2)):
         assert float(at_time(changing, t).potential([1, 0])) == pytest.approx(U)
 
 
-CIRCLE = af.Perceptron([[1.0, 0.0]])
-CHANGING = af.Perceptron(
+CIRCLE = af.models.Perceptron([[1.0, 0.0]])
+CHANGING = af.models.Perceptron(
     [[1.0, 0.0]], omega=af.Piecewise([1.0], [[1.0], [2.0]]), b=af.Piecewise([1.0], np.ones((2, 3)))
 )
 
@@ -216,12 +216,12 @@ CHANGING = af.Perceptron(
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda: af.Perceptron([1.0, 0.0]), "a has shape"),
-        (lambda: af.Perceptron("1"), "not a number"),
-        (lambda: af.Perceptron([[1.0, np.nan]]), "not finite"),
-        (lambda: af.Perceptron(A, B[:2]), "4 neurons"),
-        (lambda: af.Perceptron(A, activation="softplus"), "choose one of relu"),
-        (lambda: af.Perceptron.from_weights(A, A), r"\(d, K\)"),
+        (lambda: af.models.Perceptron([1.0, 0.0]), "a has shape"),
+        (lambda: af.models.Perceptron("1"), "not a number"),
+        (lambda: af.models.Perceptron([[1.0, np.nan]]), "not finite"),
+        (lambda: af.models.Perceptron(A, B[:2]), "4 neurons"),
+        (lambda: af.models.Perceptron(A, activation="softplus"), "choose one of relu"),
+        (lambda: af.models.Perceptron.from_weights(A, A), r"\(d, K\)"),
         (lambda: af.PerceptronBlock(-1.0, CIRCLE), "beta = -1 is negative"),
         (lambda: af.PerceptronBlock(1.0, "relu"), "is no perceptron"),
         (lambda: af.PerceptronBlock(1.0, CIRCLE, repulsive=1), "True or False"),
@@ -229,29 +229,38 @@ CHANGING = af.Perceptron(
         (lambda: CIRCLE.potential(1.0), "one number has none"),
         (lambda: CIRCLE.potential("x"), "not an array of numbers"),
         (lambda: CHANGING.potential([1.0, 0.0]), "changes with time"),
-        (lambda: af.localization.minimizer(CHANGING, 1.0), "changes with time"),
-        (lambda: af.localization.criticality(np.eye(2), perceptron=CHANGING, beta=1.0), "changes with time"),
+        (lambda: af.reductions.localization.minimizer(CHANGING, 1.0), "changes with time"),
+        (lambda: af.reductions.localization.criticality(np.eye(2), perceptron=CHANGING, beta=1.0), "changes with time"),
         (lambda: at_time(CHANGING, 2.0).potential([1.0, 0.0]), "there are 1 neurons"),
-        (lambda: af.localization.minimizer(neuron("exp", b=800.0), 1.0), "overflows"),
-        (lambda: af.localization.density(neuron("exp", a=0.99999), 1.0), "too narrow"),
-        (lambda: af.localization.minimizer(af.Perceptron(A), 1.0), "circle, d = 2"),
-        (lambda: af.localization.minimizer(CIRCLE, 0.0), "0 < beta"),
-        (lambda: af.localization.minimizer(CIRCLE, "1"), "beta = '1'"),
-        (lambda: af.localization.minimizer(CIRCLE, np.nan), "beta = nan"),
-        (lambda: af.localization.minimizer(CIRCLE, True), "beta = True is no number"),
-        (lambda: af.localization.minimizer(CIRCLE, 1000.0), "beta = 1000: .* choose one there"),
-        (lambda: af.localization.minimizer(CIRCLE, 1.0, gap=np.nan), "gap = nan"),
-        (lambda: af.localization.certificate([np.nan], perceptron=CIRCLE, beta=1.0), "x has an entry"),
-        (lambda: af.localization.certificate([], perceptron=CIRCLE, beta=1.0), "x has shape"),
-        (lambda: af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=np.inf), "not finite"),
-        (lambda: af.localization.minimizer(CIRCLE, 1.0, atoms=0), "atoms = 0"),
-        (lambda: af.localization.certificate([0.0, 1.0], [0.5, 0.6], perceptron=CIRCLE, beta=1.0), "sum to 1"),
-        (lambda: af.localization.certificate([[0.0, 0.0]], perceptron=CIRCLE, beta=1.0), "not on the circle"),
-        (lambda: af.localization.certificate(np.ones((2, 3)), perceptron=CIRCLE, beta=1.0), "shape"),
-        (lambda: af.localization.density(CIRCLE, 1.0), "for relu"),
-        (lambda: af.localization.density(af.Perceptron([[2.0, 0.0]], activation="exp"), 1.0), "not below beta"),
-        (lambda: af.localization.criticality(X), "give perceptron= and beta="),
-        (lambda: af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1.0, at=2), "leave at out"),
+        (lambda: af.reductions.localization.minimizer(neuron("exp", b=800.0), 1.0), "overflows"),
+        (lambda: af.reductions.localization.density(neuron("exp", a=0.99999), 1.0), "too narrow"),
+        (lambda: af.reductions.localization.minimizer(af.models.Perceptron(A), 1.0), "circle, d = 2"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, 0.0), "0 < beta"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, "1"), "beta = '1'"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, np.nan), "beta = nan"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, True), "beta = True is no number"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, 1000.0), "beta = 1000: .* choose one there"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, 1.0, gap=np.nan), "gap = nan"),
+        (lambda: af.reductions.localization.certificate([np.nan], perceptron=CIRCLE, beta=1.0), "x has an entry"),
+        (lambda: af.reductions.localization.certificate([], perceptron=CIRCLE, beta=1.0), "x has shape"),
+        (lambda: af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=np.inf), "not finite"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, 1.0, atoms=0), "atoms = 0"),
+        (
+            lambda: af.reductions.localization.certificate([0.0, 1.0], [0.5, 0.6], perceptron=CIRCLE, beta=1.0),
+            "sum to 1",
+        ),
+        (
+            lambda: af.reductions.localization.certificate([[0.0, 0.0]], perceptron=CIRCLE, beta=1.0),
+            "not on the circle",
+        ),
+        (lambda: af.reductions.localization.certificate(np.ones((2, 3)), perceptron=CIRCLE, beta=1.0), "shape"),
+        (lambda: af.reductions.localization.density(CIRCLE, 1.0), "for relu"),
+        (
+            lambda: af.reductions.localization.density(af.models.Perceptron([[2.0, 0.0]], activation="exp"), 1.0),
+            "not below beta",
+        ),
+        (lambda: af.reductions.localization.criticality(X), "give perceptron= and beta="),
+        (lambda: af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1.0, at=2), "leave at out"),
     ],
 )
 def test_bad_input_gets_a_sentence(wrong, told):
@@ -269,7 +278,7 @@ def test_C3_C6_landscape():
 
 
 def two(name, lengths, omega):
-    return af.Perceptron([[a, 0.0] for a in lengths], 0.0, omega, name)
+    return af.models.Perceptron([[a, 0.0] for a in lengths], 0.0, omega, name)
 
 
 @pytest.mark.parametrize(
@@ -278,10 +287,10 @@ def two(name, lengths, omega):
         (neuron("relu", 0.0), "density"),
         (neuron("relu", b=-1.0), "density"),  # never active
         (neuron("relu", 0.01, b=1.0), "density"),  # always active: a quadratic potential
-        (af.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], 0.01, "relu"), "density"),  # the kinks cancel
-        (af.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], 0.01, "gelu"), "density"),
-        (af.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], [0.01, -0.01], "gelu"), "atomic"),
-        (af.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], [0.3, -0.3], "tanh"), "density"),
+        (af.models.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], 0.01, "relu"), "density"),  # the kinks cancel
+        (af.models.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], 0.01, "gelu"), "density"),
+        (af.models.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], [0.01, -0.01], "gelu"), "atomic"),
+        (af.models.Perceptron([[1.0, 0.0], [-1.0, 0.0]], [0.5, -0.5], [0.3, -0.3], "tanh"), "density"),
         (neuron("sigmoid", 0.01), "atomic"),
         (neuron("erf", 0.01), "atomic"),
         (neuron("linear", 0.99 * iv(1, 1.0)), "density"),
@@ -298,21 +307,21 @@ def two(name, lengths, omega):
     ],
 )
 def test_what_theory_expects(perceptron, verdict):
-    expected = af.localization.expected_localization(perceptron, 1.0)
+    expected = af.reductions.localization.expected_localization(perceptron, 1.0)
     assert expected.verdict == verdict and expected.reason.endswith(".")
 
 
 def test_a_potential_small_beside_the_kernel_is_not_constant():
-    found = af.localization.expected_localization(neuron("linear", 0.1), 50.0)
+    found = af.reductions.localization.expected_localization(neuron("linear", 0.1), 50.0)
     assert found.verdict == "density" and "finitely many modes" in found.reason
-    assert "is constant" in af.localization.expected_localization(neuron("linear", 0.0), 50.0).reason
+    assert "is constant" in af.reductions.localization.expected_localization(neuron("linear", 0.0), 50.0).reason
     with pytest.raises(InputError, match="e\\^beta overflows in float64 at beta = 1000"):
-        af.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1000.0)
+        af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1000.0)
 
 
 def test_a_dirac_beside_the_uniform_law():
     """An exponential neuron as long as beta is the kernel itself: it asks for a Dirac of mass -beta omega."""
-    found = af.localization.minimizer(neuron("exp", -0.2), 1.0)
+    found = af.reductions.localization.minimizer(neuron("exp", -0.2), 1.0)
     heavy = np.argmax(found.masses)
     assert found.gap < 1e-12 and found.masses[heavy] == pytest.approx(0.2 + 0.8 / 16, abs=1e-9)
     assert np.cos(found.angles[heavy]) == pytest.approx(1.0)
@@ -320,33 +329,35 @@ def test_a_dirac_beside_the_uniform_law():
 
 def test_the_certificate_of_any_law():
     """The gap bounds the energy above the least one; a turned perceptron turns the minimiser."""
-    best = af.localization.minimizer(neuron("gelu", 2.0, a=2.0), 1.0)
+    best = af.reductions.localization.minimizer(neuron("gelu", 2.0, a=2.0), 1.0)
     theta = np.array([0.3, 2.0, 4.0])
     points = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-    worse = af.localization.certificate(points, perceptron=best.perceptron, beta=1.0)
+    worse = af.reductions.localization.certificate(points, perceptron=best.perceptron, beta=1.0)
     assert 0 < worse.energy - best.energy < worse.gap and worse.verdict == "undecided"
-    again = af.localization.certificate(best.angles, best.masses, perceptron=best.perceptron, beta=1.0)
+    again = af.reductions.localization.certificate(best.angles, best.masses, perceptron=best.perceptron, beta=1.0)
     assert again.energy == best.energy and again.gap < 1e-12 and abs(again.excess) < 1e-12
     turn = 0.7
-    moved = af.Perceptron([[2 * np.cos(turn), 2 * np.sin(turn)]], 0.0, 2.0, "gelu")
-    turned = af.localization.minimizer(moved, 1.0)
+    moved = af.models.Perceptron([[2 * np.cos(turn), 2 * np.sin(turn)]], 0.0, 2.0, "gelu")
+    turned = af.reductions.localization.minimizer(moved, 1.0)
     assert turned.energy == pytest.approx(best.energy, rel=1e-12)
     np.testing.assert_allclose(np.sort((turned.angles - turn) % (2 * np.pi)), best.angles, atol=1e-6)
-    spare = af.localization.certificate([*best.angles, 1.0], [*best.masses, 0.0], perceptron=best.perceptron, beta=1.0)
+    spare = af.reductions.localization.certificate(
+        [*best.angles, 1.0], [*best.masses, 0.0], perceptron=best.perceptron, beta=1.0
+    )
     assert spare.atoms == best.atoms and spare.slack == best.slack  # a point without mass is no atom
-    few = af.localization.minimizer(neuron("relu", 3.0), 4.0, atoms=4)
+    few = af.reductions.localization.minimizer(neuron("relu", 3.0), 4.0, atoms=4)
     assert few.capped and few.verdict == "undecided"  # not certified: no verdict
 
 
 @pytest.mark.parametrize(("beta", "omega"), [(50.0, 3.0), (700.0, -3.0)])
 def test_minimisers_at_large_beta(beta, omega):
     """The kernel is e^beta times larger than U: the least energy is I_0(beta)/2 beta, to all digits."""
-    found = af.localization.minimizer(neuron("relu", omega), beta)
+    found = af.reductions.localization.minimizer(neuron("relu", omega), beta)
     unit = np.exp(beta) / (2 * beta)
     assert found.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
     assert found.relative_gap < 1e-12 and found.verdict == "density" and found.limits == ()
     # Sixteen atoms are too few, which is said: equispaced ones have the mean of the kernel over their distances.
-    few = af.localization.minimizer(neuron("relu", omega), beta, atoms=16)
+    few = af.reductions.localization.minimizer(neuron("relu", omega), beta, atoms=16)
     level = np.mean(np.exp(beta * (np.cos(2 * np.pi * np.arange(16) / 16) - 1)))
     assert few.energy / unit == pytest.approx(level, rel=1e-9) and level > 1.15 * ive(0, beta)
     assert few.capped and few.verdict == "undecided" and "16 atoms are all" in few.limits[0]
@@ -382,8 +393,8 @@ def on_a_grid(beta, U, count=720, steps=2000):
 )
 def test_minimisers_against_a_quadratic_programme(name, omega, beta, atoms):
     """The energy lies between the bounds of a grid, up to the error of its nodes; where it is certified it is below."""
-    perceptron = af.Perceptron([[1.0, 0.3]], 0.2, omega, name)
-    found = af.localization.minimizer(perceptron, beta, atoms=atoms)
+    perceptron = af.models.Perceptron([[1.0, 0.3]], 0.2, omega, name)
+    found = af.reductions.localization.minimizer(perceptron, beta, atoms=atoms)
     z = lambda angle: np.cos(angle) + 0.3 * np.sin(angle) + 0.2  # noqa: E731
     below, above = on_a_grid(beta, lambda angle: omega * named(name).primitive(z(angle)))
     assert found.relative_gap < 1e-8 and not found.capped
@@ -393,7 +404,7 @@ def test_minimisers_against_a_quadratic_programme(name, omega, beta, atoms):
 
 def test_a_small_beta_loses_no_digits():
     """The kernel tends to 1/beta + cos: from tanh, two atoms at right angles; the constant is no part of the slack."""
-    found = af.localization.minimizer(neuron("tanh", 1.0, a=3.0), 1e-7)
+    found = af.reductions.localization.minimizer(neuron("tanh", 1.0, a=3.0), 1e-7)
     assert np.degrees(found.angles) == pytest.approx([90, 270], abs=1e-6)
     assert found.relative_gap < 1e-12 and found.verdict == "atomic"
     # With the kernel 1/beta + cos: p = 1/beta + m.cos + U. At angle 0 above its floor by U(0) - U(pi/2) = Phi(3)/1.
@@ -402,9 +413,9 @@ def test_a_small_beta_loses_no_digits():
 
 def test_a_dirac_is_critical_at_the_maximum():
     """In any dimension; tokens without weight are not on the support."""
-    perceptron = af.Perceptron(2 * np.eye(5)[:1], -0.3, 2.0)
-    assert af.localization.criticality(np.eye(5)[:2], [1.0, 0.0], perceptron=perceptron, beta=2.0) < 1e-15
-    assert af.localization.criticality(np.eye(5)[:2], [0.5, 0.5], perceptron=perceptron, beta=2.0) > 0.1
+    perceptron = af.models.Perceptron(2 * np.eye(5)[:1], -0.3, 2.0)
+    assert af.reductions.localization.criticality(np.eye(5)[:2], [1.0, 0.0], perceptron=perceptron, beta=2.0) < 1e-15
+    assert af.reductions.localization.criticality(np.eye(5)[:2], [0.5, 0.5], perceptron=perceptron, beta=2.0) > 0.1
 
 
 # Flows on the circle -------------------------------------------------------------------------------------------------

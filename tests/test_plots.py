@@ -15,9 +15,9 @@ from PIL import Image
 
 import attnflow as af
 from attnflow.errors import FileError, InputError
-from attnflow.plots import PALETTE, animate, save, style, tokens
-from attnflow.plots._data import read
-from attnflow.plots._solid import principal
+from attnflow.plot import PALETTE, animate, save, style, tokens
+from attnflow.plot._data import read
+from attnflow.plot._solid import principal
 
 T, N = 6, 7
 
@@ -224,7 +224,7 @@ def test_style_is_left_behind():
 
 
 def test_pyplot_is_never_imported():
-    program = "import sys, attnflow.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    program = "import sys, attnflow.plot; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

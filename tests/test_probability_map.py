@@ -176,7 +176,7 @@ def test_single_precision_and_the_step_are_fine_enough():
 def step_results(ratio):
     """A map that jumps at t* times a function of beta and d."""
     betas, ts = np.linspace(0.5, 9, 18), np.arange(1, 301) * 0.1
-    expected = np.asarray(af.phase_time(betas, n=N))
+    expected = np.asarray(af.reductions.phase_time(betas, n=N))
     jump = expected * ratio(betas)
     values = (1 + np.tanh((ts[None, :] - jump[:, None]) / 0.2)) / 2
     variables = {"probability": (("beta", "time"), values), "phase_time": ("beta", expected)}
@@ -208,7 +208,7 @@ def test_numbers_of_clusters_are_counted():
     assert (draws.sum("clusters") == 12).all()
     for beta in cell["betas"]:
         for t in circle_claims.COUNTED:
-            options = {"realizations": 12, "ts": [t], "reduce": af.LastState(), "key": jax.random.key(3)}
+            options = {"realizations": 12, "ts": [t], "reduce": af.flows.LastState(), "key": jax.random.key(3)}
             xs = np.asarray(af.ensemble(af.SelfAttention(beta=beta), circle._tokens, **options).values)
             expected = np.bincount([loop_components(x) for x in xs], minlength=N + 1)[1:]
             assert draws.sel(beta=beta, time=t).values.tolist() == expected.tolist()

@@ -47,14 +47,14 @@ def cloud(space):
 @eqx.filter_jit
 def field_program(model, x, w, more):
     """The field; and on a map's first space (`more`) all that has little to do with the space."""
-    out = {"field": af.field(model, 0.0, x, w)}
+    out = {"field": af.models.field(model, 0.0, x, w)}
     if more:
         batch, weights = jnp.stack([x, 0.5 * x + 0.5 * x[::-1]]), jnp.stack([w, w[::-1]])
         out["queries"] = model.attention(x[1:3], x, w)
         out["force"] = model.force(0.0, x, w)
-        out["equal"] = af.field(model, 0.0, x)
-        out["batch"] = jax.vmap(lambda x, w: af.field(model, 0.0, x, w))(batch, weights)
-        out["single"] = af.field(model, 0.0, x.astype(jnp.float32), w.astype(jnp.float32))
+        out["equal"] = af.models.field(model, 0.0, x)
+        out["batch"] = jax.vmap(lambda x, w: af.models.field(model, 0.0, x, w))(batch, weights)
+        out["single"] = af.models.field(model, 0.0, x.astype(jnp.float32), w.astype(jnp.float32))
     return out
 
 
@@ -133,7 +133,7 @@ def test_precision_is_kept(name, space):
 def test_compiled_equals_eager(name):
     space = ENTRIES[name].spaces[0]
     x, w = jnp.asarray(cloud(space)), jnp.asarray(W)
-    eager = af.field(model_of(name, space), 0.0, x, w)
+    eager = af.models.field(model_of(name, space), 0.0, x, w)
     np.testing.assert_allclose(eager, fields(name, space)["field"], rtol=0, atol=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_entry_describes_its_map(name):
     """Every parameter is documented and can be given; the clock is told; unknown ones are refused."""
     entry = ENTRIES[name]
     built = entry.build(**{k: p.default for k, p in entry.params.items()})
-    assert isinstance(built, af.AbstractAttention) and built.clock
+    assert isinstance(built, af.attention.AbstractAttention) and built.clock
     assert entry.summary and entry.name == name and entry.kind == "attention"
     assert set(entry.symmetries) <= {"permutation", "rotation", "splitting"} and set(entry.spaces) <= set(SPACES)
     for key, param in entry.params.items():
@@ -203,14 +203,14 @@ def test_declared_energy_is_monotone(flows, name):
     for run in (flows(name), flows(name, "rotated", X @ TURN.T)):
         changes = sign * np.diff(af.energy(run))
         assert changes.min() >= -1e-12 and changes.max() > 1e-3
-        assert af.is_gradient_flow(run.model, D)
+        assert af.diagnostics.is_gradient_flow(run.model, D)
 
 
 def equiangular(run, params):
     """From orthonormal tokens all inner products stay equal; the reduced equation is solved on its own."""
     gram = np.einsum("tid,tjd->tij", run.xs, run.xs)[:, ~np.eye(N, dtype=bool)]
     known = {k: v for k, v in params.items() if k == "beta"}
-    predicted = af.equiangular_flow(TS, n=N, kind=run.clock, **known)
+    predicted = af.reductions.equiangular_flow(TS, n=N, kind=run.clock, **known)
     return gram, np.broadcast_to(np.asarray(predicted)[:, None], gram.shape)
 
 
@@ -268,11 +268,11 @@ def check_gradient(states, attention, x):
 
 
 def field_on_sphere(attention, x):
-    return af.field(af.SelfAttention(attention), 0.0, x, jnp.asarray(W))
+    return af.models.field(af.SelfAttention(attention), 0.0, x, jnp.asarray(W))
 
 
 def field_in_space(attention, x):
-    return af.field(af.SelfAttention(attention, space=af.Euclidean()), 0.0, x, jnp.asarray(W))
+    return af.models.field(af.SelfAttention(attention, space=af.Euclidean()), 0.0, x, jnp.asarray(W))
 
 
 def final_state(attention, x):

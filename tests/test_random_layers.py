@@ -221,7 +221,13 @@ def refused(**options):
 
 
 def many(models, **options):
-    given = {"realizations": 2, "ts": [1.0], "reduce": af.LastState(), "key": jax.random.key(0), "solver": "layers"}
+    given = {
+        "realizations": 2,
+        "ts": [1.0],
+        "reduce": af.flows.LastState(),
+        "key": jax.random.key(0),
+        "solver": "layers",
+    }
     return af.ensemble(models, lambda key: jnp.asarray(tokens(2, 3)), **{**given, **options})
 
 

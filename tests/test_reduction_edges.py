@@ -18,7 +18,7 @@ from attnflow import reductions
 from attnflow.errors import AttnflowWarning, InputError
 from attnflow.spaces import is_concrete
 
-c, h = af.causal, af.homogenized
+c, h = af.reductions.causal, af.reductions.homogenized
 LONG = [0.0, 1.0, 1e3, 1e10, 1e300, np.inf]
 
 
@@ -27,46 +27,48 @@ LONG = [0.0, 1.0, 1e3, 1e10, 1e300, np.inf]
 
 @pytest.mark.parametrize("kind", ["SA", "USA", "shifted USA", "beta-USA"])
 def test_equiangular_tokens_at_any_time(kind):
-    g = np.asarray(af.equiangular_flow(LONG, n=5, beta=3.0, kind=kind))
+    g = np.asarray(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, kind=kind))
     assert np.all(np.diff(g) >= 0) and np.all(g <= 1) and np.all(g[2:] == 1)
     for rho0 in (1.0, -0.25):
-        np.testing.assert_array_equal(af.equiangular_flow(LONG, n=5, beta=3.0, rho0=rho0, kind=kind), rho0)
+        np.testing.assert_array_equal(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, rho0=rho0, kind=kind), rho0)
 
 
 def test_the_gap_falls_at_the_rate_of_the_linearised_equation():
     """SA at 1 - g: the rate is 2, and for beta = 0 there is a closed form, 1 - g = n/(e^2t + n - 1)."""
-    gap = np.asarray(af.equiangular_flow([0.0, 40.0, 50.0, 300.0], n=5, beta=3.0, gap=True))
+    gap = np.asarray(af.reductions.equiangular_flow([0.0, 40.0, 50.0, 300.0], n=5, beta=3.0, gap=True))
     assert gap[2] / gap[1] == pytest.approx(np.exp(-20.0), rel=1e-11)
     assert 0 < gap[3] < 1e-255
     ts = np.array([0.0, 0.3, 7.0, 100.0])
-    np.testing.assert_allclose(af.equiangular_flow(ts, n=5, beta=0.0, gap=True), 5 / (np.exp(2 * ts) + 4), rtol=1e-12)
+    np.testing.assert_allclose(
+        af.reductions.equiangular_flow(ts, n=5, beta=0.0, gap=True), 5 / (np.exp(2 * ts) + 4), rtol=1e-12
+    )
 
 
 def test_two_clusters_at_any_time():
-    u = np.asarray(af.two_cluster_flow(LONG, u0=2.0, p=0.3, beta=3.0))
+    u = np.asarray(af.reductions.two_cluster_flow(LONG, u0=2.0, p=0.3, beta=3.0))
     assert np.all(np.diff(u) <= 0) and np.all(u >= 0) and np.all(u[2:] == 0)
     # beta = 30 merges at 4.0005e16: before, hardly anything has moved, afterwards they are one
-    slow = np.asarray(af.two_cluster_flow([0.0, 1e16, 5e16, 1e20], u0=2.0, p=0.3, beta=30.0))
+    slow = np.asarray(af.reductions.two_cluster_flow([0.0, 1e16, 5e16, 1e20], u0=2.0, p=0.3, beta=30.0))
     assert 1.8 < slow[1] < 2 and slow[2] == 0 and slow[3] == 0
-    middle = af.two_cluster_time(30.0, u0=2.0, u1=float(slow[1]), p=0.3)
+    middle = af.reductions.two_cluster_time(30.0, u0=2.0, u1=float(slow[1]), p=0.3)
     assert float(middle) == pytest.approx(1e16, rel=1e-10)
 
 
 def test_the_flow_and_the_time_are_inverse():
     delta = np.array([0.9, 0.5, 1e-3, 1e-15])
     for beta in (0.5, 12.0):
-        ts = af.phase_time(beta, n=7, delta=delta)
-        gap = af.equiangular_flow(np.concatenate([[0.0], ts]), n=7, beta=beta, gap=True)[1:]
+        ts = af.reductions.phase_time(beta, n=7, delta=delta)
+        gap = af.reductions.equiangular_flow(np.concatenate([[0.0], ts]), n=7, beta=beta, gap=True)[1:]
         np.testing.assert_allclose(gap, delta, rtol=1e-8)
 
 
 def test_late_clocks_are_subtracted_before_they_are_rounded():
     with jax.enable_x64(False):
-        late = np.asarray(af.equiangular_flow(np.array([1e8, 1e8 + 1]), n=3, beta=1.0))
-        early = np.asarray(af.equiangular_flow(np.array([0.0, 1.0]), n=3, beta=1.0))
+        late = np.asarray(af.reductions.equiangular_flow(np.array([1e8, 1e8 + 1]), n=3, beta=1.0))
+        early = np.asarray(af.reductions.equiangular_flow(np.array([0.0, 1.0]), n=3, beta=1.0))
         assert late.dtype == np.float32
     np.testing.assert_array_equal(late, early)
-    np.testing.assert_allclose(early, af.equiangular_flow([0.0, 1.0], n=3, beta=1.0), rtol=1e-5)
+    np.testing.assert_allclose(early, af.reductions.equiangular_flow([0.0, 1.0], n=3, beta=1.0), rtol=1e-5)
 
 
 def differences(f, at, step=1e-6):
@@ -75,10 +77,10 @@ def differences(f, at, step=1e-6):
 
 def test_derivatives_of_flows_and_times():
     def angle(t, u0, p, beta):
-        return af.two_cluster_flow(jnp.stack([jnp.zeros_like(t), t]), u0=u0, p=p, beta=beta)[-1]
+        return af.reductions.two_cluster_flow(jnp.stack([jnp.zeros_like(t), t]), u0=u0, p=p, beta=beta)[-1]
 
     def time(u0, u1, p, beta):
-        return af.two_cluster_time(beta, u0=u0, u1=u1, p=p)
+        return af.reductions.two_cluster_time(beta, u0=u0, u1=u1, p=p)
 
     for f, at in ((angle, np.array([1.5, 2.0, 0.3, 3.0])), (time, np.array([2.0, 0.3, 0.3, 3.0]))):
         exact = np.array(jax.jit(jax.grad(f, tuple(range(4))))(*map(jnp.asarray, at)))
@@ -98,32 +100,35 @@ def phase_witness(beta, n, delta):
 def test_phase_time_at_tiny_deltas_and_close_to_one():
     cases = [(1.0, 3, 1e-15), (5.0, 32, 1e-300), (9.0, 128, 1 - 1e-12), (100.0, 5, 1e-3), (0.0, 7, 1e-15)]
     beta, n, delta = (np.array(a) for a in zip(*cases, strict=True))
-    ours = af.phase_time(beta, n=n, delta=delta)
+    ours = af.reductions.phase_time(beta, n=n, delta=delta)
     np.testing.assert_allclose(ours, [phase_witness(*case) for case in cases], rtol=1e-12)
 
 
 def test_logarithms_of_times():
     beta = np.array([0.0, 1.0, 20.0])
     np.testing.assert_allclose(
-        af.phase_time(beta, n=5, log=True), np.log(af.phase_time(beta, n=5)), rtol=1e-13, atol=1e-14
+        af.reductions.phase_time(beta, n=5, log=True),
+        np.log(af.reductions.phase_time(beta, n=5)),
+        rtol=1e-13,
+        atol=1e-14,
     )
     np.testing.assert_allclose(
-        af.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3, log=True),
-        np.log(af.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3)),
+        af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3, log=True),
+        np.log(af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3)),
         rtol=1e-13,
     )
     # Where the time overflows: the expansion of merge_time, whose next relative term is of order beta^-2.
     cold = np.array([1e3, 1e4, 1e6])
-    exact = np.asarray(af.two_cluster_time(cold, u0=2.0, u1=1e-3, p=0.3, log=True))
-    formula = np.asarray(af.merge_time(cold, u0=2.0, masses=(0.3, 0.7), order=2, log=True))
+    exact = np.asarray(af.reductions.two_cluster_time(cold, u0=2.0, u1=1e-3, p=0.3, log=True))
+    formula = np.asarray(af.reductions.merge_time(cold, u0=2.0, masses=(0.3, 0.7), order=2, log=True))
     np.testing.assert_array_less(np.abs(exact - formula), 20 / cold**2 + 1e-15 * exact)
     # From g = 0, n = 2: 1 - g falls with slope 1/2 in y, so the time is e^beta / (2 beta) (1 + O(1/beta)).
-    log_time = np.asarray(af.phase_time(cold, n=2, log=True))
+    log_time = np.asarray(af.reductions.phase_time(cold, n=2, log=True))
     np.testing.assert_allclose(log_time - cold, -np.log(2 * cold), atol=3e-3)
     with pytest.warns(AttnflowWarning, match=r"e\^992\.\d+ cannot be written in float64 .* log=True"):
-        assert np.isinf(af.phase_time(1000.0, n=3))
+        assert np.isinf(af.reductions.phase_time(1000.0, n=3))
     with pytest.warns(AttnflowWarning, match="log=True"):
-        assert np.isinf(af.two_cluster_time(1000.0, u0=2.0, u1=0.1, p=0.3))
+        assert np.isinf(af.reductions.two_cluster_time(1000.0, u0=2.0, u1=0.1, p=0.3))
 
 
 def test_collapse_of_a_cap_by_scipy():
@@ -140,12 +145,12 @@ def test_collapse_of_a_cap_by_scipy():
 
 def test_merge_times_outside_their_expansion():
     with pytest.raises(InputError, match="beta = 0: the formula is that of a large beta"):
-        af.merge_time(0.0, u0=2.0, masses=(0.5, 0.5))
+        af.reductions.merge_time(0.0, u0=2.0, masses=(0.5, 0.5))
     with pytest.raises(InputError, match="makes no time"):
-        af.merge_time(1.0, u0=2.5, masses=(0.5, 0.5), order=2)
-    light = af.merge_time(9.0, u0=2.0, masses=(1e-200, 1.0), log=True)  # q/p overflows
+        af.reductions.merge_time(1.0, u0=2.5, masses=(0.5, 0.5), order=2)
+    light = af.reductions.merge_time(9.0, u0=2.0, masses=(1e-200, 1.0), log=True)  # q/p overflows
     np.testing.assert_allclose(
-        light - af.merge_time(9.0, u0=2.0, masses=(1e-100, 1.0), log=True), -230.2585093, atol=1e-6
+        light - af.reductions.merge_time(9.0, u0=2.0, masses=(1e-100, 1.0), log=True), -230.2585093, atol=1e-6
     )
 
 
@@ -155,7 +160,7 @@ def test_merge_times_outside_their_expansion():
 def test_the_sign_of_an_eigenvector():
     for e in ([3.0, 1.0], [-3.0, 1.0], [1.0, -1.0], [1e-3, -1.0]):
         unit = np.array(e) / np.linalg.norm(e)
-        space = af.dominant_eigenspace(np.outer(unit, unit))
+        space = af.reductions.dominant_eigenspace(np.outer(unit, unit))
         assert space.basis[np.argmax(np.abs(unit) > np.abs(unit).max() - 1e-9), 0] > 0
         np.testing.assert_allclose(np.abs(space.basis[:, 0]), np.abs(unit), atol=1e-12)
         np.testing.assert_allclose(space.left @ space.basis, np.eye(1), atol=1e-12)
@@ -165,12 +170,12 @@ def test_a_basis_of_an_eigenspace_depends_on_the_space_alone():
     rng = np.random.default_rng(3)
     Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     M = Q @ np.diag([2.0, 2.0, 1.0, -5.0]) @ Q.T
-    space = af.dominant_eigenspace(M)
+    space = af.reductions.dominant_eigenspace(M)
     for order in ([2, 0, 3, 1], [3, 2, 1, 0]):
-        other = af.dominant_eigenspace(M[np.ix_(order, order)])
+        other = af.reductions.dominant_eigenspace(M[np.ix_(order, order)])
         np.testing.assert_allclose(other.basis, space.basis[order], atol=1e-12)
     oblique = np.linalg.inv(A := rng.normal(size=(3, 3))) @ np.diag([2.0, 2.0, 1.0]) @ A
-    found = af.dominant_eigenspace(oblique)
+    found = af.reductions.dominant_eigenspace(oblique)
     np.testing.assert_allclose(found.left @ found.basis, np.eye(2), atol=1e-10)
     np.testing.assert_allclose(oblique @ found.basis, 2 * found.basis, atol=1e-9)
     np.testing.assert_allclose(found.projector @ found.projector, found.projector, atol=1e-9)
@@ -178,12 +183,12 @@ def test_a_basis_of_an_eigenspace_depends_on_the_space_alone():
 
 def test_clusters_that_attend_to_their_opposites_are_warned_of():
     with pytest.warns(AttnflowWarning, match=r"least e\^T B e .* is -1, not positive"):
-        report = af.check_low_temperature_assumptions(V=-np.diag([3.0, 1.0]), B=-np.diag([1.0, 2.0]))
+        report = af.reductions.check_low_temperature_assumptions(V=-np.diag([3.0, 1.0]), B=-np.diag([1.0, 2.0]))
     assert report.ok and report.attends_itself == pytest.approx(-1) and len(report.limits) == 1
     with pytest.warns(AttnflowWarning, match="not positive"):  # B turns by more than a right angle
         turn = np.array([[np.cos(2.0), -np.sin(2.0)], [np.sin(2.0), np.cos(2.0)]])
-        af.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]) @ turn, B=turn)
-    fine = af.check_low_temperature_assumptions(V=np.diag([1.0, 2.0]), B=np.diag([3.0, 1.0]))
+        af.reductions.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]) @ turn, B=turn)
+    fine = af.reductions.check_low_temperature_assumptions(V=np.diag([1.0, 2.0]), B=np.diag([3.0, 1.0]))
     assert fine.limits == ()
 
 
@@ -192,10 +197,10 @@ def test_clusters_that_attend_to_their_opposites_are_warned_of():
 
 def test_parking_on_a_short_circle():
     """One center at delta = pi, two down to 2 pi/3, and M(x) = 3 - 2/(x - 1) on [2, 3] with x = L - 1 by hand."""
-    assert af.parking_count(np.pi) == 1
-    assert af.parking_count(3.0) == 2 and af.parking_count(2.1) == 2
+    assert af.reductions.parking_count(np.pi) == 1
+    assert af.reductions.parking_count(3.0) == 2 and af.reductions.parking_count(2.1) == 2
     for L in (3.2, 3.9):
-        assert af.parking_count(2 * np.pi / L) == pytest.approx(1 + 3 - 2 / (L - 2), rel=1e-13)
+        assert af.reductions.parking_count(2 * np.pi / L) == pytest.approx(1 + 3 - 2 / (L - 2), rel=1e-13)
     rng = np.random.default_rng(0)
 
     def park(x):
@@ -207,22 +212,23 @@ def test_parking_on_a_short_circle():
     for L in (4.4, 7.3):
         counts = [1 + park(L - 1) for _ in range(4000)]
         spread = np.std(counts) / np.sqrt(len(counts))
-        assert abs(af.parking_count(2 * np.pi / L) - np.mean(counts)) < 4 * spread
-    below, above = (af.parking_count(2 * np.pi / L) for L in (17 - 1e-9, 17 + 1e-9))
+        assert abs(af.reductions.parking_count(2 * np.pi / L) - np.mean(counts)) < 4 * spread
+    below, above = (af.reductions.parking_count(2 * np.pi / L) for L in (17 - 1e-9, 17 + 1e-9))
     assert above - below == pytest.approx(2e-9 * 0.7475979, abs=1e-12)
 
 
 def test_growth_at_high_degree_and_in_mixed_company():
     """Rates where Bessel functions underflow, by their recurrence; and one beta does not spoil another."""
-    assert np.asarray(af.fastest_mode([0.0, 1e-300, 1e4, 100.0])).tolist() == [1, 1, 141, 14]
+    assert np.asarray(af.reductions.fastest_mode([0.0, 1e-300, 1e4, 100.0])).tolist() == [1, 1, 141, 14]
     k, beta = 3600, 1e4
     low, here, high = (
-        float(r) / d**2 for r, d in zip(af.growth_rate([k - 1, k, k + 1], beta=beta), (k - 1, k, k + 1), strict=True)
+        float(r) / d**2
+        for r, d in zip(af.reductions.growth_rate([k - 1, k, k + 1], beta=beta), (k - 1, k, k + 1), strict=True)
     )
     assert low - high == pytest.approx(2 * k / beta * here, rel=1e-8)  # I_{k-1} - I_{k+1} = 2k/beta I_k
-    assert float(af.growth_rate(2, beta=1e-300)) == pytest.approx(5e-301, rel=1e-12)
-    np.testing.assert_allclose(af.uniform_mean([1e10, 1e15], d=2), 1, rtol=1e-9)
-    np.testing.assert_allclose(af.uniform_energy(3, beta=[1e10, 1e300]), [5e-11, 5e-301], rtol=1e-12)
+    assert float(af.reductions.growth_rate(2, beta=1e-300)) == pytest.approx(5e-301, rel=1e-12)
+    np.testing.assert_allclose(af.reductions.uniform_mean([1e10, 1e15], d=2), 1, rtol=1e-9)
+    np.testing.assert_allclose(af.reductions.uniform_energy(3, beta=[1e10, 1e300]), [5e-11, 5e-301], rtol=1e-12)
 
 
 def test_modes_on_the_circle_at_any_temperature():
@@ -230,14 +236,14 @@ def test_modes_on_the_circle_at_any_temperature():
     k = np.arange(1, 10_000)
     weight = ive(k, beta) ** 2
     expected = np.sqrt(np.sum(k**4.0 * weight) / np.sum(k**2.0 * weight))
-    ours = np.asarray(af.expected_modes_circle([1e-300, beta, 1.0001e6, 1e12]))
+    ours = np.asarray(af.reductions.expected_modes_circle([1e-300, beta, 1.0001e6, 1e12]))
     np.testing.assert_allclose(ours[:2], [1, expected], rtol=1e-12)
     np.testing.assert_allclose(ours[2:] / np.sqrt(1.5 * np.array([1.0001e6, 1e12])), [1 - 1 / 24.0024e6, 1], rtol=1e-11)
 
 
 def test_hemispheres_of_many_tokens():
-    assert af.hemisphere_probability(10**14, 5 * 10**13) == pytest.approx(0.5, abs=1e-7)
-    exact, beyond = (af.hemisphere_probability(n, 990) for n in (2000, 2001))
+    assert af.reductions.hemisphere_probability(10**14, 5 * 10**13) == pytest.approx(0.5, abs=1e-7)
+    exact, beyond = (af.reductions.hemisphere_probability(n, 990) for n in (2000, 2001))
     # P(n+1) = P(n) - C(n-1, d-1) 2^-n (Wendel's recurrence)
     log_choose = sum(np.log((1999 - i) / (i + 1)) for i in range(989))
     assert beyond == pytest.approx(exact - np.exp(log_choose - 2000 * np.log(2)), rel=1e-10)
@@ -270,19 +276,25 @@ def test_shapes_do_not_overflow():
 
 @pytest.mark.parametrize("normalize", ["positional", "softmax"])
 def test_a_prompt_longer_than_the_model(normalize):
-    model, x = af.causal_model(4, normalize=normalize), af.sphere.on_circle(np.linspace(0, 3, 16))
+    model, x = af.models.causal_model(4, normalize=normalize), af.sphere.on_circle(np.linspace(0, 3, 16))
     calls = [
-        lambda: af.field(model, 0.0, x),
+        lambda: af.models.field(model, 0.0, x),
         lambda: af.simulate(model, x, t1=0.1),
-        lambda: jax.jit(lambda y: af.field(model, 0.0, y))(x),
+        lambda: jax.jit(lambda y: af.models.field(model, 0.0, y))(x),
         lambda: af.ensemble(
-            model, lambda key: x, realizations=2, ts=[0.0, 0.1], reduce=af.LastState(), key=jax.random.key(0), dt=0.1
+            model,
+            lambda key: x,
+            realizations=2,
+            ts=[0.0, 0.1],
+            reduce=af.flows.LastState(),
+            key=jax.random.key(0),
+            dt=0.1,
         ),
     ]
     for call in calls:
         with pytest.raises(InputError, match="at most 4 tokens, and there are 16"):
             call()
-    assert af.field(model, 0.0, x[:4]).shape == (4, 2) and af.field(model, 0.0, x[:3]).shape == (3, 2)
+    assert af.models.field(model, 0.0, x[:4]).shape == (4, 2) and af.models.field(model, 0.0, x[:3]).shape == (3, 2)
 
 
 def test_equal_time_estimates(key):
@@ -294,7 +306,7 @@ def test_equal_time_estimates(key):
     a, e = response.average()
     b, f = direct.average()
     assert np.all(np.abs(a - b) < 4 * np.hypot(e, f)) and np.all(e < f / 2)
-    w = np.asarray(af.weight_matrix(af.Causal(strict=True, slope=1 / 24, normalized=True), 24))
+    w = np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True, slope=1 / 24, normalized=True), 24))
     theory = c.equal_time_matrix(0.5, c.rates(1.0, 2), w)[:, :-1].mean(axis=1)
     np.testing.assert_allclose(a, theory, rtol=0.15)
     two_times = c.two_time_matrix(0.5, c.rates(1.0, 2), w)[:, :-1].mean(axis=1)
@@ -350,40 +362,46 @@ def test_refined_nodes():
 X, D, B = np.asarray(af.sphere.on_circle([0.3, 1.0, 2.0])), np.diag([1.0, 2.0]), np.diag([3.0, 1.0])
 STRICT = np.tri(4, k=-1)
 VALID = {
-    "belt": (af.belt, {"n": 100, "beta": 9.0}),
-    "belt_modes": (af.belt_modes, {"n": 100, "beta": 9.0}),
-    "cap_measure": (af.cap_measure, {"delta": 0.5, "d": 3}),
-    "expected_strong_centers": (af.expected_strong_centers, {"n": 10, "delta": 0.5, "d": 3}),
-    "parking_count": (af.parking_count, {"delta": 0.5}),
-    "strong_center_speed": (af.strong_center_speed, {"j": [1.0, 2.0], "beta": 1.0, "delta": 0.5}),
-    "expected_modes_circle": (af.expected_modes_circle, {"beta": 9.0}),
-    "expected_modes_line": (af.expected_modes_line, {"n": 100, "beta": 9.0, "up_to": 1.0}),
-    "fastest_mode": (af.fastest_mode, {"beta": 9.0, "d": 3}),
-    "growth_rate": (af.growth_rate, {"k": 2, "beta": 9.0, "d": 3}),
-    "hemisphere_probability": (af.hemisphere_probability, {"n": 6, "d": 3}),
-    "kac_rice_density": (af.kac_rice_density, {"t": 0.5, "n": 100, "beta": 9.0}),
-    "light_token": (af.light_token, {"c0": 0.2, "ts": [0.0, 1.0]}),
-    "long_context_cosine": (af.long_context_cosine, {"rho": 0.5, "c": 1.0, "n": 100.0}),
-    "merge_time": (af.merge_time, {"beta": 9.0, "u0": 2.0, "masses": (0.3, 0.7), "kind": "SA", "order": 1}),
-    "plateau_height": (af.plateau_height, {"masses": [0.5, 0.5]}),
-    "two_cluster_flow": (af.two_cluster_flow, {"u0": 1.0, "p": 0.3, "beta": 2.0, "ts": [0.0, 1.0], "kind": "SA"}),
-    "two_cluster_time": (af.two_cluster_time, {"beta": 2.0, "u0": 1.0, "u1": 0.5, "p": 0.3, "kind": "SA"}),
-    "equiangular_flow": (af.equiangular_flow, {"n": 3, "beta": 2.0, "rho0": 0.1, "ts": [0.0, 1.0], "kind": "SA"}),
-    "phase_time": (af.phase_time, {"beta": 2.0, "n": 3, "delta": 0.1, "kind": "SA"}),
-    "uniform_energy": (af.uniform_energy, {"d": 3, "beta": 2.0, "scale": "E"}),
-    "uniform_mean": (af.uniform_mean, {"kappa": 2.0, "d": 3}),
+    "belt": (af.reductions.belt, {"n": 100, "beta": 9.0}),
+    "belt_modes": (af.reductions.belt_modes, {"n": 100, "beta": 9.0}),
+    "cap_measure": (af.reductions.cap_measure, {"delta": 0.5, "d": 3}),
+    "expected_strong_centers": (af.reductions.expected_strong_centers, {"n": 10, "delta": 0.5, "d": 3}),
+    "parking_count": (af.reductions.parking_count, {"delta": 0.5}),
+    "strong_center_speed": (af.reductions.strong_center_speed, {"j": [1.0, 2.0], "beta": 1.0, "delta": 0.5}),
+    "expected_modes_circle": (af.reductions.expected_modes_circle, {"beta": 9.0}),
+    "expected_modes_line": (af.reductions.expected_modes_line, {"n": 100, "beta": 9.0, "up_to": 1.0}),
+    "fastest_mode": (af.reductions.fastest_mode, {"beta": 9.0, "d": 3}),
+    "growth_rate": (af.reductions.growth_rate, {"k": 2, "beta": 9.0, "d": 3}),
+    "hemisphere_probability": (af.reductions.hemisphere_probability, {"n": 6, "d": 3}),
+    "kac_rice_density": (af.reductions.kac_rice_density, {"t": 0.5, "n": 100, "beta": 9.0}),
+    "light_token": (af.reductions.light_token, {"c0": 0.2, "ts": [0.0, 1.0]}),
+    "long_context_cosine": (af.reductions.long_context_cosine, {"rho": 0.5, "c": 1.0, "n": 100.0}),
+    "merge_time": (af.reductions.merge_time, {"beta": 9.0, "u0": 2.0, "masses": (0.3, 0.7), "kind": "SA", "order": 1}),
+    "plateau_height": (af.reductions.plateau_height, {"masses": [0.5, 0.5]}),
+    "two_cluster_flow": (
+        af.reductions.two_cluster_flow,
+        {"u0": 1.0, "p": 0.3, "beta": 2.0, "ts": [0.0, 1.0], "kind": "SA"},
+    ),
+    "two_cluster_time": (af.reductions.two_cluster_time, {"beta": 2.0, "u0": 1.0, "u1": 0.5, "p": 0.3, "kind": "SA"}),
+    "equiangular_flow": (
+        af.reductions.equiangular_flow,
+        {"n": 3, "beta": 2.0, "rho0": 0.1, "ts": [0.0, 1.0], "kind": "SA"},
+    ),
+    "phase_time": (af.reductions.phase_time, {"beta": 2.0, "n": 3, "delta": 0.1, "kind": "SA"}),
+    "uniform_energy": (af.reductions.uniform_energy, {"d": 3, "beta": 2.0, "scale": "E"}),
+    "uniform_mean": (af.reductions.uniform_mean, {"kappa": 2.0, "d": 3}),
     "antipodal_pair_rate": (
-        af.antipodal_pair_rate,
+        af.reductions.antipodal_pair_rate,
         {"c": [1.0, 0.0], "V": D, "B": B, "beta": 2.0, "masses": [0.3, 0.7]},
     ),
-    "cluster_rates": (af.cluster_rates, {"V": D, "B": B}),
-    "low_temperature_rates": (af.low_temperature_rates, {"V": D, "B": B, "p": 2}),
-    "check_low_temperature_assumptions": (af.check_low_temperature_assumptions, {"V": D, "B": B}),
-    "dominant_eigenspace": (af.dominant_eigenspace, {"M": D, "tol": 1e-7}),
-    "projection_map": (af.projection_map, {"x": X, "V": D, "B": B}),
-    "zero_temperature_field": (af.zero_temperature_field, {"x": X, "V": D, "B": B}),
-    "zero_temperature_flow": (af.zero_temperature_flow, {"x0": X, "ts": [0.0, 1.0], "V": D, "B": B}),
-    "zero_temperature_matrix": (af.zero_temperature_matrix, {"V": D, "B": B}),
+    "cluster_rates": (af.reductions.cluster_rates, {"V": D, "B": B}),
+    "low_temperature_rates": (af.reductions.low_temperature_rates, {"V": D, "B": B, "p": 2}),
+    "check_low_temperature_assumptions": (af.reductions.check_low_temperature_assumptions, {"V": D, "B": B}),
+    "dominant_eigenspace": (af.reductions.dominant_eigenspace, {"M": D, "tol": 1e-7}),
+    "projection_map": (af.reductions.projection_map, {"x": X, "V": D, "B": B}),
+    "zero_temperature_field": (af.reductions.zero_temperature_field, {"x": X, "V": D, "B": B}),
+    "zero_temperature_flow": (af.reductions.zero_temperature_flow, {"x0": X, "ts": [0.0, 1.0], "V": D, "B": B}),
+    "zero_temperature_matrix": (af.reductions.zero_temperature_matrix, {"V": D, "B": B}),
     "causal.psi": (c.psi, {"c": 1.0, "y": 1.0}),
     "causal.two_time": (c.two_time, {"t": 1.0, "s": 0.5, "a": 1.0, "slope": 1.0, "at": 1.0}),
     "causal.equal_time": (c.equal_time, {"t": 1.0, "s": 0.5, "a": 1.0, "slope": 1.0, "at": 1.0}),
@@ -408,12 +426,15 @@ VALID = {
     "Sigmoid": (af.Sigmoid, {"beta": 1.0, "bias": 1.0}),
     "Sinkhorn": (af.Sinkhorn, {"beta": 1.0, "half_steps": 3, "tol": 1e-3, "max_iterations": 10}),
     "MultiHead.split": (af.MultiHead.split, {"H": 1, "Q": D, "K": D, "V": D}),
-    "NormalizedAttention": (lambda **given: af.NormalizedAttention(af.Softmax(1.0), "ngpt", **given), {"alpha": 1.0}),
+    "NormalizedAttention": (
+        lambda **given: af.models.NormalizedAttention(af.Softmax(1.0), "ngpt", **given),
+        {"alpha": 1.0},
+    ),
     "HardmaxLayers": (af.HardmaxLayers, {"alpha": 0.5, "B": D, "tie_tol": 1e-13}),
     "RandomLayers": (af.RandomLayers, {"beta": 1.0, "heads": 1, "eta": 0.1, "sigma_V": 1.0}),
     "HomogenizedSDE": (af.HomogenizedSDE, {"beta": 1.0, "step": 0.1, "samples": 4}),
     "Piecewise": (af.Piecewise, {"jumps": [1.0], "values": [1.0, 2.0]}),
-    "causal_model": (af.causal_model, {"n": 4, "beta": 1.0, "slope": 1.0}),
+    "causal_model": (af.models.causal_model, {"n": 4, "beta": 1.0, "slope": 1.0}),
 }
 NONE = {
     "NaN": np.nan,
@@ -454,18 +475,18 @@ def test_what_is_no_number_is_refused(name):
 def test_shapes_that_do_not_fit():
     two, three = np.full(2, 0.5), np.full(3, 0.5)
     calls = [
-        lambda: af.two_cluster_time(two, u0=three, u1=0.1, p=0.3),
-        lambda: af.phase_time(two, n=3, delta=three),
-        lambda: af.merge_time(two, u0=three, masses=(0.5, 0.5)),
-        lambda: af.light_token(two, three),
-        lambda: af.long_context_cosine(two, three),
-        lambda: af.growth_rate([1, 2], beta=three),
-        lambda: af.belt(n=[10, 20], beta=three),
-        lambda: af.two_cluster_flow([0.0, 1.0], u0=two, p=0.3, beta=1.0),
-        lambda: af.equiangular_flow(1.0, n=3, beta=1.0),
-        lambda: af.equiangular_flow([], n=3, beta=1.0),
-        lambda: af.equiangular_flow([1.0, 0.0], n=3, beta=1.0),
-        lambda: af.plateau_height([]),
+        lambda: af.reductions.two_cluster_time(two, u0=three, u1=0.1, p=0.3),
+        lambda: af.reductions.phase_time(two, n=3, delta=three),
+        lambda: af.reductions.merge_time(two, u0=three, masses=(0.5, 0.5)),
+        lambda: af.reductions.light_token(two, three),
+        lambda: af.reductions.long_context_cosine(two, three),
+        lambda: af.reductions.growth_rate([1, 2], beta=three),
+        lambda: af.reductions.belt(n=[10, 20], beta=three),
+        lambda: af.reductions.two_cluster_flow([0.0, 1.0], u0=two, p=0.3, beta=1.0),
+        lambda: af.reductions.equiangular_flow(1.0, n=3, beta=1.0),
+        lambda: af.reductions.equiangular_flow([], n=3, beta=1.0),
+        lambda: af.reductions.equiangular_flow([1.0, 0.0], n=3, beta=1.0),
+        lambda: af.reductions.plateau_height([]),
     ]
     for call in calls:
         with pytest.raises(InputError):
@@ -474,18 +495,20 @@ def test_shapes_that_do_not_fit():
 
 def test_a_number_that_only_double_precision_writes():
     with jax.enable_x64(False), pytest.raises(InputError, match=r"u1 = 1e-300 cannot be written in float32"):
-        af.two_cluster_time(1.0, u0=1.0, u1=1e-300, p=0.5)
+        af.reductions.two_cluster_time(1.0, u0=1.0, u1=1e-300, p=0.5)
     with jax.enable_x64(False):
-        tiny = float(af.phase_time(1.0, n=3, delta=1e-300))
+        tiny = float(af.reductions.phase_time(1.0, n=3, delta=1e-300))
     assert tiny == pytest.approx(phase_witness(1.0, 3, 1e-300), rel=1e-6)
 
 
 def test_inside_a_transformation_nothing_is_looked_at():
-    found = jax.jit(lambda beta, n, delta: af.phase_time(beta, n=n, delta=delta))(2.0, 5, 0.01)
+    found = jax.jit(lambda beta, n, delta: af.reductions.phase_time(beta, n=n, delta=delta))(2.0, 5, 0.01)
     assert is_concrete(found)
-    assert float(found) == pytest.approx(float(af.phase_time(2.0, n=5, delta=0.01)), rel=1e-14)
+    assert float(found) == pytest.approx(float(af.reductions.phase_time(2.0, n=5, delta=0.01)), rel=1e-14)
     solved = solve_ivp(
         lambda t, g: np.asarray(reductions.equiangular_rate(g, n=5, beta=2.0)), (0, 1), [0.0], rtol=1e-10, atol=1e-12
     )
-    each = jax.vmap(lambda n: af.equiangular_flow(jnp.array([0.0, 1.0]), n=n, beta=2.0)[-1])(jnp.array([3, 5]))
+    each = jax.vmap(lambda n: af.reductions.equiangular_flow(jnp.array([0.0, 1.0]), n=n, beta=2.0)[-1])(
+        jnp.array([3, 5])
+    )
     assert float(each[1]) == pytest.approx(solved.y[0, -1], rel=1e-8)

@@ -58,7 +58,7 @@ MODELS = {
         af.Softmax(beta=1.0), space=af.Euclidean(), pairs=af.Causal(slope=0.3, at=np.array([0, 1, 2, 3]))
     ),
     "strict": af.SelfAttention(af.Unnormalized(beta=1.0), pairs=af.Causal(strict=True, slope=0.1, normalized=True)),
-    "skip": af.SelfAttention(af.Softmax(beta=1.0), pairs=af.Full(skip=np.array([0, 0, 1, 1]))),
+    "skip": af.SelfAttention(af.Softmax(beta=1.0), pairs=af.pairsums.Full(skip=np.array([0, 0, 1, 1]))),
 }
 
 

@@ -287,7 +287,7 @@ def test_pictures_of_a_review(classifier):
 
 
 def test_names_keep_clear_of_each_other():
-    from attnflow.plots._labels import free_places
+    from attnflow.plot._labels import free_places
 
     points = np.array([[20.0, 100.0], [30.0, 104.0], [190.0, 100.0]])
     places = free_places(points, ["chances", "no", "remarkable"], [0, 1, 2], 200.0)

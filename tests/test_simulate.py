@@ -31,11 +31,11 @@ SA = af.SelfAttention(beta=2.0)
 KEY = jax.random.key(0)
 
 
-class Rate(af.AbstractModel):
+class Rate(af.models.AbstractModel):
     """x' = rate * x + drift, a model whose parameters are arrays, in R^d: closed forms without tokens that interact."""
 
     rate: jax.Array
-    space: af.AbstractSpace
+    space: af.spaces.AbstractSpace
     clock: str = eqx.field(static=True)
 
     def __init__(self, rate, space=None, clock="t"):
@@ -201,10 +201,10 @@ def test_long_runs_stay_on_the_sphere():
 # Outcomes ------------------------------------------------------------------------------------------------------------
 
 
-class Quadratic(af.AbstractModel):
+class Quadratic(af.models.AbstractModel):
     """x' = x^2: from 1 it blows up at t = 1, x = 1/(1 - t)."""
 
-    space: af.AbstractSpace
+    space: af.spaces.AbstractSpace
     clock: str = eqx.field(static=True)
 
     def __init__(self, space=None, clock="t"):
@@ -257,11 +257,11 @@ def test_one_bad_realisation_does_not_stop_the_others():
 TRACES = []
 
 
-class Counted(af.AbstractModel):
+class Counted(af.models.AbstractModel):
     """Softmax attention that notes, in Python, every time it is traced."""
 
     model: AbstractModel
-    space: af.AbstractSpace
+    space: af.spaces.AbstractSpace
     clock: str = eqx.field(static=True)
 
     def __init__(self, model, space=None, clock="SA"):
@@ -614,7 +614,12 @@ def test_errors_of_a_users_own_field_are_shown():
         af.simulate(Short(1.0), X, t1=1.0)
     with pytest.raises(ZeroDivisionError):
         af.ensemble(
-            SA, lambda key: jnp.asarray(X), realizations=2, ts=[1.0], reduce=af.Mean(lambda t, x, w: 1 / 0), key=KEY
+            SA,
+            lambda key: jnp.asarray(X),
+            realizations=2,
+            ts=[1.0],
+            reduce=af.flows.Mean(lambda t, x, w: 1 / 0),
+            key=KEY,
         )
 
 

@@ -47,7 +47,7 @@ def matrix(attention, y, w, **options):
     """The attention matrix: the velocity for the identity as values, read off basis vectors."""
     h = attention.potentials(y, w, **options).h
     log_w = jnp.log(w) if w is not None else jnp.full(len(y), -jnp.log(len(y)))
-    return af.pair_weights(attention.score, y, y, log_w=log_w + h, **options)
+    return af.pairsums.pair_weights(attention.score, y, y, log_w=log_w + h, **options)
 
 
 # ---------------------------------------------------------------------------------------------- the plan
@@ -104,8 +104,8 @@ def test_squared_distance_and_inner_product_give_the_same_plan():
 # ---------------------------------------------------------------------------------------------- N half-steps
 
 PAIRS = {
-    "full": af.Full(),
-    "self term skipped": af.Full(skip=jnp.arange(N)),
+    "full": af.pairsums.Full(),
+    "self term skipped": af.pairsums.Full(skip=jnp.arange(N)),
     "causal": af.Causal(),
     "strict": af.Causal(strict=True),
     "alibi": af.Causal(slope=0.3),
@@ -160,8 +160,8 @@ def test_causal_pairs_with_other_queries():
     labels = jnp.arange(N)
     attention = af.Sinkhorn(0.7, B, V, **TIGHT)
     np.testing.assert_allclose(
-        attention(y[:2], y, w, pairs=af.Full(skip=(labels[:2], labels))),
-        attention(y, y, w, pairs=af.Full(skip=labels))[:2],
+        attention(y[:2], y, w, pairs=af.pairsums.Full(skip=(labels[:2], labels))),
+        attention(y, y, w, pairs=af.pairsums.Full(skip=labels))[:2],
         rtol=1e-10,
     )
 
@@ -295,7 +295,7 @@ def test_not_converged_is_not_a_number_and_told():
     found = slow.potentials(y, w)
     assert not found.converged and found.iterations == 2
     # Without its self term a token of more than half the weight cannot give it all away: there is no plan.
-    heavy, third = jnp.asarray([0.6, 0.2, 0.2]), af.Full(skip=jnp.arange(3))
+    heavy, third = jnp.asarray([0.6, 0.2, 0.2]), af.pairsums.Full(skip=jnp.arange(3))
     assert np.isnan(af.Sinkhorn()(y[:3], y[:3], heavy, pairs=third)).all()
     assert np.isfinite(af.Sinkhorn()(y[:3], y[:3], jnp.asarray([0.4, 0.3, 0.3]), pairs=third)).all()
 
@@ -318,7 +318,7 @@ def test_run_ends_where_it_does_not_converge(solver):
 
 def test_nothing_to_attend_to():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    alone = af.Full(skip=jnp.zeros(N, int))
+    alone = af.pairsums.Full(skip=jnp.zeros(N, int))
     for attention, pairs, rows in (
         (af.Sinkhorn(0.7, B), alone, slice(None)),
         (af.Sinkhorn(0.7, B, half_steps=3), af.Causal(strict=True), slice(1)),
@@ -332,9 +332,9 @@ def test_nothing_to_attend_to():
 # ---------------------------------------------------------------------------------------------- derivatives
 
 CASES = {
-    "alternating": (af.Sinkhorn(0.7, B, V, **TIGHT), af.Full()),
-    "averaged": (af.Sinkhorn(1.3, V=V, **TIGHT), af.Full()),
-    "skip": (af.Sinkhorn(0.7, V=V, **TIGHT), af.Full(skip=jnp.arange(N))),
+    "alternating": (af.Sinkhorn(0.7, B, V, **TIGHT), af.pairsums.Full()),
+    "averaged": (af.Sinkhorn(1.3, V=V, **TIGHT), af.pairsums.Full()),
+    "skip": (af.Sinkhorn(0.7, V=V, **TIGHT), af.pairsums.Full(skip=jnp.arange(N))),
     "half-steps": (af.Sinkhorn(0.7, B, V, half_steps=5), af.Causal(slope=0.2)),
 }
 
@@ -428,13 +428,13 @@ def test_flow_climbs_or_descends_its_energy(sign):
     energy = model.energy().value
     rate = (energy(y + 1e-5 * velocity, w) - energy(y - 1e-5 * velocity, w)) / 2e-5
     np.testing.assert_allclose(rate, sign * 2 * np.sum(W[:, None] * velocity**2), rtol=1e-7)
-    assert af.is_gradient_flow(model, D)
+    assert af.diagnostics.is_gradient_flow(model, D)
 
 
 def test_energy_along_a_run_on_the_sphere():
     x0 = af.sphere.uniform(n=8, d=3, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(af.Sinkhorn(3.0)), x0, t1=2.0, weights=RNG.dirichlet(np.ones(8)), save=41)
-    energy, rate = af.energy(run), af.dissipation(run)
+    energy, rate = af.energy(run), af.diagnostics.dissipation(run)
     assert np.all(np.diff(energy) > 0)
     simpson = 0.1 / 3 * (rate[0:-2:2] + 4 * rate[1:-1:2] + rate[2::2]) / 2
     np.testing.assert_allclose(energy[2::2] - energy[:-2:2], simpson, rtol=1e-4)

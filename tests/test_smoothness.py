@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import expi, shichi
 
 import attnflow as af
-from attnflow import smoothness
+from attnflow.diagnostics import smoothness
 from attnflow.errors import AttnflowWarning, InputError
 from attnflow.experiments.unified import smoothness as experiment
 from attnflow.experiments.unified.smoothness import witness
@@ -22,7 +22,7 @@ V, B = RNG.normal(size=(2, 3, 3))
 W = RNG.dirichlet(np.ones(7))
 SOFTMAX = af.Softmax(beta=0.7, B=B, V=V)
 DISC = {"radius": 0.5, "V": 0.854 * np.eye(2)}
-MASKS = {"full": af.Full(), "masked": af.Causal()}
+MASKS = {"full": af.pairsums.Full(), "masked": af.Causal()}
 
 
 def norm(matrix):

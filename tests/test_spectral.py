@@ -71,7 +71,9 @@ def test_velocities_agree_with_direct_sums(d, n, beta):
     w = np.random.default_rng(1).random(n)
     w /= w.sum()
     model = af.SelfAttention(beta=beta)
-    velocity = jax.jit(lambda x, w: af.field(model, 0.0, x, w, kernel="spectral"))(jnp.asarray(x), jnp.asarray(w))
+    velocity = jax.jit(lambda x, w: af.models.field(model, 0.0, x, w, kernel="spectral"))(
+        jnp.asarray(x), jnp.asarray(w)
+    )
     mean, _ = direct(x, x, x, w, beta)
     np.testing.assert_allclose(velocity, mean - np.sum(mean * x, axis=1, keepdims=True) * x, rtol=0, atol=1e-12)
 
@@ -94,7 +96,7 @@ def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
 
 @functools.cache
 def compiled(kernel):
-    return jax.jit(lambda score, x, y, v, log_w: af.pair_sums(score, x, y, v, log_w=log_w, kernel=kernel))
+    return jax.jit(lambda score, x, y, v, log_w: af.pairsums.pair_sums(score, x, y, v, log_w=log_w, kernel=kernel))
 
 
 @settings(max_examples=30, deadline=None)
@@ -114,7 +116,7 @@ def test_any_sum_equals_the_dense_one(case, beta, spread, removed, seed):
     v = jnp.asarray(rng.standard_normal((m, p)))
     log_w = spread * rng.standard_normal(m)
     log_w[rng.random(m) < 0.4 * removed] = -np.inf
-    score = af.SquaredDistance(abs(beta) / 2) if square else af.Inner(beta)
+    score = af.pairsums.SquaredDistance(abs(beta) / 2) if square else af.pairsums.Inner(beta)
     numbers = (score, x, y, v, jnp.asarray(log_w))
     want, got = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
     z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
@@ -131,16 +133,18 @@ def test_any_sum_equals_the_dense_one(case, beta, spread, removed, seed):
 def test_no_key_left():
     x = jnp.asarray(tokens(4, 3))
     num, log_z = jax.jit(
-        lambda x: af.pair_sums(af.Inner(2.0), x, x, x, log_w=jnp.full(4, -jnp.inf), kernel="spectral:24")
+        lambda x: af.pairsums.pair_sums(
+            af.pairsums.Inner(2.0), x, x, x, log_w=jnp.full(4, -jnp.inf), kernel="spectral:24"
+        )
     )(x)
     assert np.all(np.asarray(num) == 0) and np.all(np.asarray(log_z) == -np.inf)
 
 
 def test_tiles_change_nothing(monkeypatch, d=2):
     x = jnp.asarray(tokens(50, d))
-    whole = af.pair_sums(af.Inner(3.0), x, x, x, kernel="spectral")
+    whole = af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral")
     monkeypatch.setitem(_spectral.TILE, d, 16)
-    for a, b in zip(whole, af.pair_sums(af.Inner(3.0), x, x, x, kernel="spectral"), strict=True):
+    for a, b in zip(whole, af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral"), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-14, atol=1e-14)
 
 
@@ -154,7 +158,7 @@ def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
 
     def total(arguments, kernel):
         beta, x, y, v, log_w = arguments
-        num, log_z = af.pair_sums(af.Inner(beta), x, y, v, log_w=log_w, kernel=kernel)
+        num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(beta), x, y, v, log_w=log_w, kernel=kernel)
         return jnp.sum(jnp.sin(num)) + jnp.sum(log_z**2)
 
     arguments = (jnp.asarray(3.0), x, y, v, log_w)
@@ -182,16 +186,18 @@ def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
 def test_a_batch_is_its_members(d):
     x = jnp.stack([jnp.asarray(tokens(6, d, seed)) for seed in range(3)])
     betas = jnp.asarray([0.5, 2.0, 6.0])
-    batch = jax.jit(jax.vmap(lambda b, x: af.pair_sums(af.Inner(b), x, x, x, kernel="spectral:32")))(betas, x)
+    batch = jax.jit(jax.vmap(lambda b, x: af.pairsums.pair_sums(af.pairsums.Inner(b), x, x, x, kernel="spectral:32")))(
+        betas, x
+    )
     for i in range(3):
-        alone = af.pair_sums(af.Inner(betas[i]), x[i], x[i], x[i], kernel="dense")
+        alone = af.pairsums.pair_sums(af.pairsums.Inner(betas[i]), x[i], x[i], x[i], kernel="dense")
         for a, b in zip(alone, batch, strict=True):
             np.testing.assert_allclose(b[i], a, rtol=1e-13, atol=1e-13)
 
 
 def lowered(transform, d, n):
     x = jax.ShapeDtypeStruct((n, d), jnp.float64)
-    attend = lambda x: af.pair_sums(af.Inner(9.0), x, x, x, kernel="spectral:32")[0]  # noqa: E731
+    attend = lambda x: af.pairsums.pair_sums(af.pairsums.Inner(9.0), x, x, x, kernel="spectral:32")[0]  # noqa: E731
     return jax.jit(transform(attend)).lower(x)
 
 
@@ -213,10 +219,12 @@ def test_a_new_temperature_does_not_compile_again():
     @jax.jit
     def sums(beta):
         traces.append(beta)
-        return af.pair_sums(af.Inner(beta), x, x, x, kernel="spectral:56")[0]
+        return af.pairsums.pair_sums(af.pairsums.Inner(beta), x, x, x, kernel="spectral:56")[0]
 
     for beta in (1.0, 9.0, 30.0):
-        np.testing.assert_allclose(sums(beta), af.pair_sums(af.Inner(beta), x, x, x)[0], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(
+            sums(beta), af.pairsums.pair_sums(af.pairsums.Inner(beta), x, x, x)[0], rtol=0, atol=1e-13
+        )
     assert len(traces) == 1
     assert np.isnan(np.asarray(sums(3000.0))).all(), "a temperature that the modes do not resolve"
 
@@ -230,31 +238,53 @@ CIRCLE, SPACE = jnp.asarray(tokens(5, 2)), jnp.asarray(tokens(5, 4))
 @pytest.mark.parametrize(
     "reason, call",
     [
-        ("the tokens have 4", lambda: af.pair_sums(af.Inner(1.0), SPACE, SPACE, 1.0, kernel="spectral")),
-        ("belongs into beta", lambda: af.pair_sums(af.Inner(1.0, np.eye(2)), CIRCLE, CIRCLE, 1.0, kernel="spectral")),
+        (
+            "the tokens have 4",
+            lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), SPACE, SPACE, 1.0, kernel="spectral"),
+        ),
+        (
+            "belongs into beta",
+            lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0, np.eye(2)), CIRCLE, CIRCLE, 1.0, kernel="spectral"),
+        ),
         (
             "pairs are left out",
-            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, pairs=af.Causal().T, kernel="spectral"),
+            lambda: af.pairsums.pair_sums(
+                af.pairsums.Inner(1.0), CIRCLE, CIRCLE, 1.0, pairs=af.Causal().T, kernel="spectral"
+            ),
         ),
         (
             "exponentials of the score",
-            lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, reduce=Hardmax(0.0), kernel="spectral"),
+            lambda: af.pairsums.pair_sums(
+                af.pairsums.Inner(1.0), CIRCLE, CIRCLE, 1.0, reduce=Hardmax(0.0), kernel="spectral"
+            ),
         ),
         (
             "float32 leaves too few digits",
-            lambda: af.pair_sums(
-                af.Inner(np.float32(1)), CIRCLE.astype("float32"), CIRCLE.astype("float32"), 1.0, kernel="spectral"
+            lambda: af.pairsums.pair_sums(
+                af.pairsums.Inner(np.float32(1)),
+                CIRCLE.astype("float32"),
+                CIRCLE.astype("float32"),
+                1.0,
+                kernel="spectral",
             ),
         ),
-        ("unit tokens", lambda: af.pair_sums(af.Inner(1.0), 2 * CIRCLE, CIRCLE, 1.0, kernel="spectral")),
+        (
+            "unit tokens",
+            lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), 2 * CIRCLE, CIRCLE, 1.0, kernel="spectral"),
+        ),
         (
             "8 modes do not resolve beta = 50",
-            lambda: af.pair_sums(af.Inner(50.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:8"),
+            lambda: af.pairsums.pair_sums(af.pairsums.Inner(50.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:8"),
         ),
-        ("names no number of modes", lambda: af.pair_sums(af.Inner(1.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:many")),
+        (
+            "names no number of modes",
+            lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), CIRCLE, CIRCLE, 1.0, kernel="spectral:many"),
+        ),
         (
             "not known inside a transformation",
-            lambda: jax.jit(lambda b: af.pair_sums(af.Inner(b), CIRCLE, CIRCLE, 1.0, kernel="spectral"))(1.0),
+            lambda: jax.jit(
+                lambda b: af.pairsums.pair_sums(af.pairsums.Inner(b), CIRCLE, CIRCLE, 1.0, kernel="spectral")
+            )(1.0),
         ),
         ("query 1 is too far from all keys", lambda: lonely("spectral")),
     ],
@@ -267,7 +297,7 @@ def test_what_is_not_possible_is_refused(reason, call):
 def lonely(kernel, beta=30.0):
     """A query opposite to all keys."""
     x = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]])
-    return af.pair_sums(af.Inner(beta), x, x[:1], 1.0, kernel=kernel)
+    return af.pairsums.pair_sums(af.pairsums.Inner(beta), x, x[:1], 1.0, kernel=kernel)
 
 
 def test_a_query_far_from_all_keys_is_not_given_a_wrong_number():
@@ -319,7 +349,7 @@ def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == usual()
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0, shifted=True))) == "spectral:56"
     assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == usual()
-    assert chosen(af.SelfAttention(beta=1.0, pairs=af.Positional(np.ones(5)))) == usual()
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.pairsums.Positional(np.ones(5)))) == usual()
     assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == usual()
     assert chosen(af.SelfAttention(af.Hardmax())) == usual()
     assert chosen(d=4) == usual()

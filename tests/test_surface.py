@@ -12,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import attnflow as af
 from surface import relations, rows
 from surface.public import public_names
-from surface.table import Abstract, BetweenRooms, Call, Constant, ResultOf
+from surface.table import Abstract, Call, Constant, ResultOf
 
 ROWS = rows()
 CALLS = {label: row for label, row in ROWS.items() if isinstance(row, Call)}
@@ -62,12 +61,6 @@ def test_abstract_classes_are_to_be_derived_from(label):
 @every(Constant)
 def test_constants_are_data(label):
     assert ROWS[label].reason and not inspect.isfunction(ROWS[label].object)
-
-
-@every(BetweenRooms)
-def test_helpers_between_rooms_are_not_on_top(label):
-    row = ROWS[label]
-    assert row.reason and row.object.__doc__ and row.name not in af.__all__
 
 
 @every(ResultOf)

@@ -133,7 +133,7 @@ def test_wendel_by_exact_counting(n, d):
     x = np.random.default_rng(7).normal(size=(n, d))
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
     inside = in_a_hemisphere(signs[:, :, None] * x)
-    assert int(inside.sum()) / 2**n == af.hemisphere_probability(n, d)
+    assert int(inside.sum()) / 2**n == af.reductions.hemisphere_probability(n, d)
 
 
 def test_the_hemisphere_test_against_linear_programming():
@@ -155,7 +155,7 @@ def test_the_energy_near_its_extremes():
     def at(angles):
         return energy(np.stack([np.cos(angles), np.sin(angles)], axis=1), w, beta)
 
-    assert at(grid) == pytest.approx(float(af.uniform_energy(2, beta=beta, scale="E")), rel=1e-12)
+    assert at(grid) == pytest.approx(float(af.reductions.uniform_energy(2, beta=beta, scale="E")), rel=1e-12)
     for k in (1, 2, 4):
         rise = at(grid + eps * np.sin(k * grid)) - at(grid)
         assert rise == pytest.approx(eps**2 / 4 * k**2 * iv(k, beta) / beta, rel=1e-4)
@@ -169,7 +169,7 @@ def test_a_skew_value_matrix_is_no_gradient():
     V = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     ts, w = np.linspace(0.0, 10.0, 41), np.full(6, 1 / 6)
     model = af.SelfAttention(af.Softmax(beta=2.0, V=V))
-    assert not af.is_gradient_flow(model, 3)
+    assert not af.diagnostics.is_gradient_flow(model, 3)
     run = af.simulate(model, weyl(6, 3), ts=ts)
     ours = np.asarray(af.energy(run, scale="E"))
     theirs = [energy(x, w, 2.0) for x in flow(weyl(6, 3), ts, w, 2.0, V=V)]
@@ -181,9 +181,9 @@ def test_which_matrices_give_a_gradient_flow():
     B, turn = np.diag([2.0, 1.0, -1.0]), rotation(3)
     symmetric = turn @ B @ turn.T
     for good in ((symmetric, symmetric), (symmetric, -symmetric), (None, -np.eye(3))):
-        assert af.is_gradient_flow(af.SelfAttention(af.Softmax(beta=1.0, B=good[0], V=good[1])), 3)
+        assert af.diagnostics.is_gradient_flow(af.SelfAttention(af.Softmax(beta=1.0, B=good[0], V=good[1])), 3)
     for bad in ((symmetric, 2 * symmetric), (turn, turn), (symmetric, None), (None, B)):
-        assert not af.is_gradient_flow(af.SelfAttention(af.Softmax(beta=1.0, B=bad[0], V=bad[1])), 3)
+        assert not af.diagnostics.is_gradient_flow(af.SelfAttention(af.Softmax(beta=1.0, B=bad[0], V=bad[1])), 3)
 
 
 # 2.8: random matrices.

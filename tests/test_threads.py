@@ -63,7 +63,11 @@ for d, solver in ((2, "euler-retract"), (12, "rk4")):
         [af.SelfAttention(beta=b) for b in (1.0, 6.0)],
         lambda k, d=d: af.sphere.uniform(n=6, d=d, key=k),
         realizations=37, ts=[0.5, 1.0], key=jax.random.key(3), solver=solver, dt=0.25,
-        reduce={"mean": af.Mean(spread), "last": af.LastState(), "q": af.Quantiles(spread, bounds=(0.0, 1.0))},
+        reduce={
+            "mean": af.flows.Mean(spread),
+            "last": af.flows.LastState(),
+            "q": af.flows.Quantiles(spread, bounds=(0.0, 1.0)),
+        },
     )
     leaves = jax.tree.leaves(result.values)
     assert result.stats["not_finite"] == 0 and all(len(a.devices()) == 1 for a in leaves)
@@ -89,8 +93,9 @@ for dtype in ("float32", "float64"):
     for n, d, many in ((1500, 3, 1), (700, 20, 1), (40, 2, 300)):
         x = np.random.default_rng(n).standard_normal((many, n, d)).astype(dtype)
         x[:, ::7] *= 1e-30  # products of these are smaller than normal numbers of 32 bits
-        for pairs in (af.Full(), af.Causal(slope=0.01)):
-            sums = jax.vmap(lambda a: af.pair_sums(af.Inner(2.0), a, a, a, pairs=pairs, kernel="native"))
+        for pairs in (af.pairsums.Full(), af.Causal(slope=0.01)):
+            score = af.pairsums.Inner(2.0)
+            sums = jax.vmap(lambda a: af.pairsums.pair_sums(score, a, a, a, pairs=pairs, kernel="native"))
             found += [hashlib.sha256(np.asarray(a).tobytes()).hexdigest() for a in jax.jit(sums)(jnp.asarray(x))]
 print(json.dumps(found))
 """
@@ -173,13 +178,13 @@ y = af.euclidean.gaussian(n=7, d=3, key=jax.random.key(1))
 log_w = jnp.log(jnp.arange(7.0))
 B = jnp.asarray([[1.0, 2.0, 0.0], [0.0, -1.0, 0.5], [0.3, 0.0, 0.0]])
 for score, pairs, reduce in (
-    (af.Inner(4.0), af.Full(), "softmax"),
-    (af.Inner(30.0, B), af.Causal(strict=True), "softmax"),
-    (af.Inner(4.0), af.Causal(slope=0.3), jnp.tanh),
-    (af.SquaredDistance(2.0), af.Full(), jnp.tanh),
+    (af.pairsums.Inner(4.0), af.pairsums.Full(), "softmax"),
+    (af.pairsums.Inner(30.0, B), af.Causal(strict=True), "softmax"),
+    (af.pairsums.Inner(4.0), af.Causal(slope=0.3), jnp.tanh),
+    (af.pairsums.SquaredDistance(2.0), af.pairsums.Full(), jnp.tanh),
 ):
     def total(a, kernel):
-        num, log_z = af.pair_sums(score, a, y, y, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+        num, log_z = af.pairsums.pair_sums(score, a, y, y, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
         return jnp.sum(num**2) + jnp.sum(jnp.where(jnp.isfinite(log_z), log_z, 0)), (num, log_z)
     dense, sharded = (jax.value_and_grad(total, has_aux=True)(x, k) for k in ("dense", "sharded"))
     for a, b in zip(jax.tree.leaves(dense), jax.tree.leaves(sharded), strict=True):
@@ -211,7 +216,7 @@ def test_rows_far_below_the_bound_of_others_keep_their_digits(kernel):
     """Short and long tokens together: a bound that is right for all is far above the scores of the short ones."""
     lengths = jnp.asarray([1e-3, 0.1, 1.0, 5.0, 30.0])
     x = lengths[:, None] * af.sphere.uniform(n=5, d=3, key=jax.random.key(2))
-    num, log_z = af.pair_sums(af.Inner(1.0), x, x, x, kernel=kernel)
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, x, kernel=kernel)
     scores = np.asarray(x @ x.T)
     weights = np.exp(scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(num, weights @ np.asarray(x) / weights.sum(1, keepdims=True), rtol=1e-12, atol=1e-15)
@@ -225,9 +230,9 @@ def test_a_batch_with_one_member_that_underflows_is_right_for_all():
     rotate = jnp.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1e-3]])
     batch = jnp.stack([near, far, near[::-1]])
     for beta in (2.0, 1e4):
-        score = af.Inner(beta, rotate)
+        score = af.pairsums.Inner(beta, rotate)
         sums = {
-            k: jax.vmap(lambda x, k=k, score=score: af.pair_sums(score, x, x, x, kernel=k))(batch)
+            k: jax.vmap(lambda x, k=k, score=score: af.pairsums.pair_sums(score, x, x, x, kernel=k))(batch)
             for k in ("dense", "broadcast", "blocked")
         }
         for kernel in ("broadcast", "blocked"):
@@ -255,7 +260,7 @@ def correlated(key):
 def largest(t, x, w):
     return jnp.linalg.svd(x, compute_uv=False)[0]
 for sampler, observable in ((correlated, largest), (lambda k: af.sphere.uniform(n=8, d=8, key=k), largest)):
-    af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=20, ts=[0.2], reduce=af.Mean(observable),
+    af.ensemble(af.SelfAttention(beta=2.0), sampler, realizations=20, ts=[0.2], reduce=af.flows.Mean(observable),
                 key=jax.random.key(0), chunk=4)
 hidden = jax.make_jaxpr(lambda x: jax.lax.map(jax.jit(lambda a: jax.lax.cond(True, jnp.linalg.inv, lambda b: b, a)), x))
 plain = jax.make_jaxpr(lambda x: jax.lax.map(jax.jit(jnp.exp), x))

@@ -40,12 +40,12 @@ def visible(kind, n=N):
 
 def pairs_of(kind, n=N):
     return {
-        "full": lambda: af.Full(),
-        "skip": lambda: af.Full(skip=jnp.arange(n)),
-        "labels": lambda: af.Full(skip=jnp.arange(n) // 3),
+        "full": lambda: af.pairsums.Full(),
+        "skip": lambda: af.pairsums.Full(skip=jnp.arange(n)),
+        "labels": lambda: af.pairsums.Full(skip=jnp.arange(n) // 3),
         "causal": lambda: af.Causal(),
         "strict": lambda: af.Causal(strict=True),
-        "window": lambda: af.Positional(np.ones(3)),
+        "window": lambda: af.pairsums.Positional(np.ones(3)),
     }[kind]()
 
 
@@ -65,7 +65,9 @@ def loop(scores, seen, log_w, values, reduce="softmax"):
 @functools.partial(jax.jit, static_argnames=("kernel", "hard"))
 def sums(x, y, values, beta, log_w, pairs, kernel, hard=False):
     reduce = Hardmax(0.0) if hard else "softmax"
-    return af.pair_sums(af.Inner(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+    return af.pairsums.pair_sums(
+        af.pairsums.Inner(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel
+    )
 
 
 @pytest.mark.parametrize("kind", ["skip", "labels"])
@@ -91,8 +93,8 @@ def test_the_skipped_key_does_not_bound_the_others(kernel, kind):
 def test_far_tokens_without_themselves_by_distance(kernel, by_difference):
     x = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 300.0]])
     expected = loop(-np.sum((x[:, None] - x[None]) ** 2, axis=2), ~np.eye(3, dtype=bool), np.full(3, -np.log(3)), x)
-    score, pairs = af.SquaredDistance(1.0, by_difference=by_difference), af.Full(skip=jnp.arange(3))
-    found = jax.jit(lambda x: af.pair_sums(score, x, x, x, pairs=pairs, kernel=kernel))(x)
+    score, pairs = af.pairsums.SquaredDistance(1.0, by_difference=by_difference), af.pairsums.Full(skip=jnp.arange(3))
+    found = jax.jit(lambda x: af.pairsums.pair_sums(score, x, x, x, pairs=pairs, kernel=kernel))(x)
     np.testing.assert_allclose(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1])
 
@@ -197,7 +199,7 @@ def test_padding_of_prompts_and_its_gradient():
     @jax.vmap
     @jax.value_and_grad
     def squares(x, log_w):
-        num, _ = af.pair_sums(af.Inner(1.0), x, x, x, log_w=log_w, kernel="dense")
+        num, _ = af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, x, log_w=log_w, kernel="dense")
         return jnp.sum(jnp.where(log_w[:, None] == 0, num, 0) ** 2)
 
     value, slope = squares(padded, log_w)
@@ -232,7 +234,7 @@ def test_the_kernel_takes_a_key_of_no_weight_as_the_others_do():
     log_w = jnp.where(jnp.arange(40) % 2 == 0, 0.0, -jnp.inf)
     y = jnp.where(log_w[:, None] == 0, x, jnp.nan)
     for kernel in ("native", "sharded"):
-        found = sums(x, y, y, 2.0, log_w, af.Full(), kernel)
+        found = sums(x, y, y, 2.0, log_w, af.pairsums.Full(), kernel)
         expected = loop(2.0 * np.asarray(x @ x.T), np.ones((40, 40), bool), np.asarray(log_w), np.asarray(x))
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-10, atol=1e-12)
 
@@ -259,7 +261,9 @@ SIGMOID = Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
 @functools.partial(jax.jit, static_argnames=("sigmoid", "log"))
 def weights(x, beta, log_w, pairs, rows=None, sigmoid=False, log=True):
     reduce = SIGMOID if sigmoid else "softmax"
-    return af.pair_weights(af.Inner(beta), x, x, log_w=log_w, pairs=pairs, reduce=reduce, rows=rows, log=log)
+    return af.pairsums.pair_weights(
+        af.pairsums.Inner(beta), x, x, log_w=log_w, pairs=pairs, reduce=reduce, rows=rows, log=log
+    )
 
 
 @pytest.mark.parametrize("kind", ["full", "skip", "causal"])
@@ -284,7 +288,7 @@ def test_logarithms_with_positional_weights_that_sum_to_one():
         logs = weights(x, 1.0, None, pairs, jnp.asarray([1, 3]), sigmoid=sigmoid)
         np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-12)
     with pytest.raises(InputError, match="log_phi"):
-        af.pair_weights(af.Inner(1.0), x, x, reduce=jnp.positive, log=True)
+        af.pairsums.pair_weights(af.pairsums.Inner(1.0), x, x, reduce=jnp.positive, log=True)
 
 
 X = np.ones((3, 2))
@@ -307,9 +311,9 @@ BAD = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_what_does_not_fit_is_refused(what):
-    given = dict(score=af.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
+    given = dict(score=af.pairsums.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
     with pytest.raises(InputError, match=r"\.$"):
-        af.pair_sums(given.pop("score"), given.pop("x"), given.pop("y"), given.pop("values"), **given)
+        af.pairsums.pair_sums(given.pop("score"), given.pop("x"), given.pop("y"), given.pop("values"), **given)
 
 
 @pytest.mark.parametrize(
@@ -317,10 +321,10 @@ def test_what_does_not_fit_is_refused(what):
 )
 def test_labels_that_are_none(skip):
     with pytest.raises(InputError, match=r"\.$"):
-        af.Full(skip=skip)
+        af.pairsums.Full(skip=skip)
 
 
 @pytest.mark.parametrize("rows", ["first", [0.5], 3, [7], [True]])
 def test_rows_that_are_none(rows):
     with pytest.raises(InputError, match=r"\.$"):
-        af.pair_weights(af.Inner(1.0), X, X, rows=rows)
+        af.pairsums.pair_weights(af.pairsums.Inner(1.0), X, X, rows=rows)

@@ -22,7 +22,7 @@ class Setting:
 KINDS: dict[str, Any] = {"model": "model", "attention": "attention", "init": "law"}  # settings that name an entry
 # Who sees whom, by name, and how a program writes it; those with a slope take it per token.
 PAIRS = {
-    "full": "af.Full()",
+    "full": "af.pairsums.Full()",
     "causal": "af.Causal()",
     "alibi": "af.Causal(slope={slope!r})",
     "strict": "af.Causal(strict=True)",

@@ -5,17 +5,14 @@ import attnflow as af
 from .samples import MATRIX, SYMMETRIC
 from .table import (
     Abstract,
-    BetweenRooms,
     Call,
     arguments,
 )
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
 ROWS = [
-    Abstract("AbstractAttention"),
+    Abstract("attention.AbstractAttention"),
     Abstract("attention.AbstractEnergy"),
-    BetweenRooms("attention.Zonal", reason="what an exponential map is among unit tokens: `attention.zonal`"),
-    BetweenRooms("attention.heads_of", reason="the heads of any map"),
     Call("Softmax", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),
     Call("Softmax", case="Q, K", arguments=arguments(beta=2.0, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
     Call("Unnormalized", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),

@@ -13,35 +13,43 @@ PROMPT = dict(beta=1.0, slope=1.0)
 
 ROWS = [
     Call(
-        "causal.equal_time",
+        "reductions.causal.equal_time",
         arguments=arguments(t=1.0, s=SOURCES, a=0.5, slope=1.0, at=1.0),
         elementwise=("t", "s", "a", "slope", "at"),
         without=ON_HOST,
     ),
     Call(
-        "causal.two_time",
+        "reductions.causal.two_time",
         arguments=arguments(t=1.0, s=SOURCES, a=0.5, slope=1.0, at=1.0),
         elementwise=("t", "s", "a", "slope", "at"),
         without=ON_HOST,
     ),
-    Call("causal.two_time_total", arguments=arguments(t=1.0, a=0.5), elementwise=("t", "a"), without=ON_HOST),
-    Call("causal.psi", arguments=arguments(c=1.0, y=0.5), elementwise=("c", "y"), without=ON_HOST),
-    Call("causal.psi_derivative", arguments=arguments(c=1.0, y=0.5), elementwise=("c", "y"), without=ON_HOST),
     Call(
-        "causal.equal_time_matrix",
-        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.weight_matrix(af.Causal(strict=True), 4))},
+        "reductions.causal.two_time_total", arguments=arguments(t=1.0, a=0.5), elementwise=("t", "a"), without=ON_HOST
+    ),
+    Call("reductions.causal.psi", arguments=arguments(c=1.0, y=0.5), elementwise=("c", "y"), without=ON_HOST),
+    Call(
+        "reductions.causal.psi_derivative", arguments=arguments(c=1.0, y=0.5), elementwise=("c", "y"), without=ON_HOST
+    ),
+    Call(
+        "reductions.causal.equal_time_matrix",
+        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4))},
         elementwise=("t", "a"),
         without=ON_HOST,
     ),
     Call(
-        "causal.two_time_matrix",
-        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.weight_matrix(af.Causal(strict=True), 4))},
+        "reductions.causal.two_time_matrix",
+        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4))},
         elementwise=("t", "a"),
         without=ON_HOST,
     ),
-    Call("causal.bin_means", arguments=arguments(values=np.arange(6.0), edges=np.array([0, 2, 6])), without=ON_HOST),
     Call(
-        "causal.estimate_correlations",
+        "reductions.causal.bin_means",
+        arguments=arguments(values=np.arange(6.0), edges=np.array([0, 2, 6])),
+        without=ON_HOST,
+    ),
+    Call(
+        "reductions.causal.estimate_correlations",
         arguments=lambda: {
             "key": jax.random.key(0),
             "n": 6,
@@ -56,43 +64,49 @@ ROWS = [
             "float32": "other bits draw other numbers",
         },
     ),
-    ResultOf("causal.Correlations", row="causal.estimate_correlations"),
+    ResultOf("reductions.causal.Correlations", row="reductions.causal.estimate_correlations"),
     Call(
-        "causal.rates",
+        "reductions.causal.rates",
         arguments=arguments(beta=1.0, modes=3, d=3, normalize="positional"),
         elementwise=("beta",),
         without=ON_HOST,
     ),
-    Call("causal.zonal", arguments=arguments(u=0.3, modes=3, d=3), elementwise=("u",), without=ON_HOST),
-    Constant("causal.DOUBLE_WELL", reason="the heads of an example"),
-    Call("causal.Head", arguments=arguments(weight=0.5, beta=1.0, slope=1.0), without={"jit": "it makes a record"}),
+    Call("reductions.causal.zonal", arguments=arguments(u=0.3, modes=3, d=3), elementwise=("u",), without=ON_HOST),
+    Constant("reductions.causal.DOUBLE_WELL", reason="the heads of an example"),
     Call(
-        "causal.critical_time",
+        "reductions.causal.Head",
+        arguments=arguments(weight=0.5, beta=1.0, slope=1.0),
+        without={"jit": "it makes a record"},
+    ),
+    Call(
+        "reductions.causal.critical_time",
         arguments=arguments(classes=8, **PROMPT),
         elementwise=("beta", "slope", "classes"),
         without=ON_HOST,
     ),
     Call(
-        "causal.multi_head_profile",
-        arguments=lambda: {"s": SOURCES, "t": 1.0, "heads": af.causal.DOUBLE_WELL},
+        "reductions.causal.multi_head_profile",
+        arguments=lambda: {"s": SOURCES, "t": 1.0, "heads": af.reductions.causal.DOUBLE_WELL},
         elementwise=("s",),
         without=ON_HOST,
     ),
     Call(
-        "causal.retrieval_profile",
+        "reductions.causal.retrieval_profile",
         arguments=arguments(s=SOURCES, t=1.0, classes=8, modes=6, **PROMPT),
         elementwise=("s", "t", "beta", "slope", "classes"),
         without=ON_HOST,
     ),
-    Call("causal.window", arguments=arguments(classes=8, modes=6), elementwise=("classes",), without=ON_HOST),
-    Call("causal.profile_minimum", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),
     Call(
-        "causal.profile_shape",
+        "reductions.causal.window", arguments=arguments(classes=8, modes=6), elementwise=("classes",), without=ON_HOST
+    ),
+    Call("reductions.causal.profile_minimum", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),
+    Call(
+        "reductions.causal.profile_shape",
         arguments=arguments(t=1.0, classes=8, **PROMPT),
         elementwise=("t", "beta", "slope", "classes"),
         without={**ON_HOST, "float32": "a word, no numbers"},
     ),
-    Call("causal.turning_points", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),
-    ResultOf("causal.Point", row="causal.profile_minimum"),
-    ResultOf("causal.TurningPoints", row="causal.turning_points"),
+    Call("reductions.causal.turning_points", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),
+    ResultOf("reductions.causal.Point", row="reductions.causal.profile_minimum"),
+    ResultOf("reductions.causal.TurningPoints", row="reductions.causal.turning_points"),
 ]

@@ -15,11 +15,11 @@ OUTPUT = {**ON_HOST, "junk:outputs:shape": "a sequence may have one output"}
 
 ROWS = [
     Call("interpolate", arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", seed=0), without=OUTPUT),
-    ResultOf("InterpolatingTransformer", row="interpolate"),
+    ResultOf("constructions.InterpolatingTransformer", row="interpolate"),
     Call(
-        "interpolation_classifier",
+        "constructions.interpolation_classifier",
         arguments=arguments(inputs=INPUTS, labels=[0, 1], mode="auto", seed=0),
         without=ON_HOST,
     ),
-    ResultOf("InterpolatingClassifier", row="interpolation_classifier"),
+    ResultOf("constructions.InterpolatingClassifier", row="constructions.interpolation_classifier"),
 ]

@@ -29,7 +29,7 @@ def sinkhorn_run():
 
 
 def perceptron():
-    return af.Perceptron([[1.0, 0.0]], omega=3.0, activation="relu")
+    return af.models.Perceptron([[1.0, 0.0]], omega=3.0, activation="relu")
 
 
 ROWS = [
@@ -121,15 +121,15 @@ ROWS = [
         read=lambda law: law.masses,
         without={"jit": "its ending is looked at"},
     ),
-    ResultOf("MeanField", row="mean_field"),
+    ResultOf("reductions.MeanField", row="mean_field"),
     Call(
-        "localization.minimizer",
+        "reductions.localization.minimizer",
         arguments=lambda: {"perceptron": perceptron(), "beta": 1.0, "atoms": 8},
         read=lambda found: found.energy,
         without=ON_HOST,
     ),
     Call(
-        "localization.certificate",
+        "reductions.localization.certificate",
         arguments=lambda: {
             "x": np.array([0.1, 2.0, 3.0, 4.0, 5.0]),
             "w": WEIGHTS,
@@ -139,9 +139,9 @@ ROWS = [
         read=lambda found: found.energy,
         without=ON_HOST,
     ),
-    ResultOf("localization.Certificate", row="localization.certificate"),
+    ResultOf("reductions.localization.Certificate", row="reductions.localization.certificate"),
     Call(
-        "localization.criticality",
+        "reductions.localization.criticality",
         arguments=lambda: {
             "tokens": np.array([[1.0, 0.0], [0.0, 1.0]]),
             "weights": np.array([0.4, 0.6]),
@@ -151,15 +151,18 @@ ROWS = [
         without=ON_HOST,
     ),
     Call(
-        "localization.density",
-        arguments=lambda: {"perceptron": af.Perceptron([[1.0, 0.0]], omega=0.1, activation="linear"), "beta": 1.0},
+        "reductions.localization.density",
+        arguments=lambda: {
+            "perceptron": af.models.Perceptron([[1.0, 0.0]], omega=0.1, activation="linear"),
+            "beta": 1.0,
+        },
         without=ON_HOST,
     ),
-    ResultOf("localization.Density", row="localization.density"),
+    ResultOf("reductions.localization.Density", row="reductions.localization.density"),
     Call(
-        "localization.expected_localization",
+        "reductions.localization.expected_localization",
         arguments=lambda: {"perceptron": perceptron(), "beta": 1.0},
         without={**ON_HOST, **WORDS},
     ),
-    ResultOf("localization.Expected", row="localization.expected_localization"),
+    ResultOf("reductions.localization.Expected", row="reductions.localization.expected_localization"),
 ]

@@ -6,18 +6,18 @@ import numpy as np
 import attnflow as af
 
 from .samples import MATRIX, SPHERE, SYMMETRIC, WEIGHTS
-from .table import Abstract, BetweenRooms, Call, arguments, first_rows, rows_permuted, turned
+from .table import Abstract, Call, arguments, first_rows, rows_permuted, turned
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
 TEXT = {"float32": "it has no numbers"}
 
 
 ROWS = [
-    Abstract("AbstractModel"),
+    Abstract("models.AbstractModel"),
     Abstract("models.AbstractRandomModel"),
     Abstract("models.AbstractSchedule"),
     Call(  # other maps: test_properties.py
-        "field",
+        "models.field",
         arguments=lambda: {"model": af.SelfAttention(beta=2.0), "t": 0.0, "x": SPHERE, "w": WEIGHTS},
         traced=("x", "w"),
         points=("x",),
@@ -39,16 +39,16 @@ ROWS = [
         without=OBJECT,
     ),
     Call(
-        "NormalizedAttention",
+        "models.NormalizedAttention",
         arguments=lambda: {"attention": af.Softmax(2.0), "scheme": "post", "alpha": 1.0},
         without=OBJECT,
     ),
     Call("Flow", arguments=lambda: {"fn": lambda t, x, w: -x, "space": af.Euclidean()}, without={**OBJECT, **TEXT}),
-    Call("causal_model", arguments=arguments(n=4, beta=1.0, slope=1.0, normalize="positional"), without=OBJECT),
+    Call("models.causal_model", arguments=arguments(n=4, beta=1.0, slope=1.0, normalize="positional"), without=OBJECT),
     Call("HardmaxLayers", arguments=arguments(alpha=0.5, B=SYMMETRIC, tie_tol=0.0, merge_tol=0.1), without=OBJECT),
-    Call("hardmax_matrix", arguments=arguments(name="shear"), without={"jit": "it takes a name"}),
+    Call("models.hardmax_matrix", arguments=arguments(name="shear"), without={"jit": "it takes a name"}),
     Call(
-        "hardmax_cloud",
+        "models.hardmax_cloud",
         arguments=lambda: {"name": "square", "inside": 3, "key": jax.random.key(0)},
         without={"jit": "it takes a name", "float32": "other bits draw other numbers"},
     ),
@@ -66,7 +66,7 @@ ROWS = [
     ),
     Call("models.AveragedAttention", arguments=arguments(beta=1.0, mean=1.0, samples=8), without=OBJECT),
     Call(
-        "Perceptron",
+        "models.Perceptron",
         arguments=arguments(a=MATRIX, b=np.array([0.1, 0.2, 0.3]), omega=2.0, activation="tanh"),
         without={
             **OBJECT,
@@ -74,15 +74,12 @@ ROWS = [
             "junk:b:0-d": "one number for all neurons",
         },
     ),
-    Call("PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.Perceptron(MATRIX)}, without=OBJECT),
+    Call(
+        "PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.models.Perceptron(MATRIX)}, without=OBJECT
+    ),
     Call(
         "Piecewise",
         arguments=arguments(jumps=np.array([1.0, 2.0]), values=np.array([0.5, 1.0, 2.0])),
         without={**OBJECT, "junk:values:shape": "a value may be an array"},
     ),
-    BetweenRooms("models.at_time", reason="how solvers read the schedules in a model"),
-    BetweenRooms("models.jump_times", reason="where solvers stop for the schedules of a model"),
-    BetweenRooms("models.MovingFrame", reason="what simulate makes of a model whose tokens grow"),
-    BetweenRooms("models.Rescaled", reason="the model of the runs that `rescaled` returns"),
-    BetweenRooms("models.GaussianModel", reason="the model of the runs that `gaussian.flow` returns"),
 ]

@@ -6,7 +6,7 @@ import numpy as np
 import attnflow as af
 
 from .samples import MATRIX, OTHERS, POINTS, SYMMETRIC, WEIGHTS
-from .table import Abstract, BetweenRooms, Call, arguments, same
+from .table import Abstract, Call, arguments, same
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `pair_sums`"}
 LOG_W = np.log(WEIGHTS)
@@ -17,12 +17,12 @@ MINUS_INFINITY = {
 
 
 def sums(**more):
-    return lambda: {"score": af.Inner(2.0), "x": OTHERS, "y": POINTS, "values": POINTS, "log_w": LOG_W, **more}
+    return lambda: {"score": af.pairsums.Inner(2.0), "x": OTHERS, "y": POINTS, "values": POINTS, "log_w": LOG_W, **more}
 
 
 def nearest_keys(**more):
     return lambda: {
-        "score": af.SquaredDistance(1.5),
+        "score": af.pairsums.SquaredDistance(1.5),
         "x": OTHERS,
         "y": POINTS,
         "values": POINTS,
@@ -37,7 +37,7 @@ ROWS = [
     Abstract("pairsums.AbstractReduction"),
     *(
         Call(
-            "pair_sums",
+            "pairsums.pair_sums",
             case=kernel,
             arguments=sums(kernel=kernel),
             traced=("x", "y", "values", "log_w"),
@@ -54,7 +54,7 @@ ROWS = [
         for kernel in ("dense", "native")
     ),
     Call(
-        "pair_sums",
+        "pairsums.pair_sums",
         case="distances",
         arguments=nearest_keys(),
         traced=("x", "y", "values", "log_w"),
@@ -69,8 +69,8 @@ ROWS = [
         },
     ),
     Call(
-        "pair_weights",
-        arguments=lambda: {"score": af.Inner(2.0), "x": OTHERS, "y": POINTS, "log_w": LOG_W},
+        "pairsums.pair_weights",
+        arguments=lambda: {"score": af.pairsums.Inner(2.0), "x": OTHERS, "y": POINTS, "log_w": LOG_W},
         traced=("x", "y", "log_w"),
         points=("x", "y"),
         permutation=lambda out, order: out[order],
@@ -82,13 +82,16 @@ ROWS = [
             "splitting": "weights belong to keys, and are logarithms",
         },
     ),
-    Call("weight_matrix", arguments=lambda: {"pairs": af.Causal(slope=0.5), "n": 4}, without={"jit": "a whole number"}),
-    Call("Inner", arguments=arguments(beta=2.0, B=SYMMETRIC), without=OBJECT),
-    Call("SquaredDistance", arguments=arguments(g=2.0, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
-    Call("Full", arguments=lambda: {"skip": np.arange(5)}, without=OBJECT),
+    Call(
+        "pairsums.weight_matrix",
+        arguments=lambda: {"pairs": af.Causal(slope=0.5), "n": 4},
+        without={"jit": "a whole number"},
+    ),
+    Call("pairsums.Inner", arguments=arguments(beta=2.0, B=SYMMETRIC), without=OBJECT),
+    Call("pairsums.SquaredDistance", arguments=arguments(g=2.0, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
+    Call("pairsums.Full", arguments=lambda: {"skip": np.arange(5)}, without=OBJECT),
     Call("Causal", arguments=arguments(slope=0.5), without=OBJECT),
-    Call("Positional", arguments=arguments(weights=np.array([1.0, 0.5, 0.25])), without=OBJECT),
-    BetweenRooms("pairsums.Transposed", reason="what `pairs.T` is"),
+    Call("pairsums.Positional", arguments=arguments(weights=np.array([1.0, 0.5, 0.25])), without=OBJECT),
     Call("pairsums.Hardmax", arguments=arguments(tol=0.1), without=OBJECT),
     Call(
         "pairsums.Pointwise",
@@ -96,9 +99,4 @@ ROWS = [
         without={**OBJECT, "float32": "it has no numbers"},
     ),
     Call("pairsums.Total", arguments=arguments(shift=1.0, factor=2.0), without=OBJECT),
-    BetweenRooms("pairsums.Exponential", reason="what 'softmax' and 'exp' stand for"),
-    BetweenRooms("pairsums.as_reduction", reason="what a name or a function of the score stands for"),
-    BetweenRooms("pairsums.Projected", reason="what a score makes of queries and keys, for the engines"),
-    BetweenRooms("pairsums.check_width", reason="how scores and maps refuse a matrix that does not fit the tokens"),
-    BetweenRooms("pairsums.resolve_kernel", reason="which engine serves so many queries and keys"),
 ]

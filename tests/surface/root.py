@@ -3,7 +3,7 @@
 import attnflow as af
 
 from .samples import run
-from .table import BetweenRooms, Call, Constant, arguments
+from .table import Call, Constant, arguments
 
 NO_ARRAY = {"jit": "there is nothing to trace"}
 CITED = {**NO_ARRAY, "float32": "text, no numbers"}
@@ -15,19 +15,18 @@ ROWS = [
     Call("citations.software", without=CITED),
     Constant("citations.PAPERS", reason="the papers by key"),
     Call(
-        "Param",
+        "registry.Param",
         arguments=arguments(default=1.0, bounds=(0.0, 2.0)),
         without={**NO_ARRAY, "junk:default:bool": "a parameter may be a switch"},
     ),
     Call(
-        "Entry",
+        "registry.Entry",
         arguments=lambda: {"kind": "attention", "name": "mine", "factory": af.Softmax, "summary": "a map"},
         without={**NO_ARRAY, "junk:name": "any text is a name", "junk:summary": "any text is a summary"},
     ),
     Constant("registry.ROOMS", reason="where entries are found"),
     Call("registry.entries", arguments=arguments(kind="law"), without=CITED),
     Call("registry.get", arguments=arguments(kind="law", name="uniform"), without=CITED),
-    BetweenRooms("errors.shown", reason="a value as part of a sentence"),
     *(
         Constant(f"errors.{name}", reason="an error class")
         for name in ("AttnflowError", "AttnflowWarning", "FileError", "InputError", "SolveError")

@@ -6,14 +6,14 @@ import numpy as np
 import attnflow as af
 
 from .samples import OTHERS, SPHERE, WEIGHTS
-from .table import Abstract, BetweenRooms, Call, Constant, arguments, rows_permuted, turned
+from .table import Abstract, Call, Constant, arguments, rows_permuted, turned
 
 NO_ARRAY = {"jit": "its arguments are whole numbers"}
 EMPTY = {"jit": "it has no numbers", "float32": "it has no numbers"}
 DRAWN = {**NO_ARRAY, "float32": "other bits draw other numbers"}
 
 ROWS = [
-    Abstract("AbstractSpace"),
+    Abstract("spaces.AbstractSpace"),
     Call("Sphere", without=EMPTY),
     Call("Euclidean", without=EMPTY),
     Call("sphere.uniform", arguments=lambda: {"n": 3, "d": 2, "key": jax.random.key(0)}, without=DRAWN),
@@ -58,12 +58,8 @@ ROWS = [
             "junk:n": "the library counts the tokens",
         },
     ),
-    BetweenRooms("spaces.checked_key", reason="how laws and clouds refuse what is no random key"),
-    BetweenRooms("spaces.power_in_range", reason="how vectors are normalised whose squares overflow"),
-    BetweenRooms("spaces.warn_if_narrowed", reason="one warning about float64 numbers in a float32 program"),
     Call(
         "spaces.is_concrete",
         without={"jit": "it says whether it is inside jit"},
     ),
-    BetweenRooms("spaces.log_weights", reason="weights that `check_weights` has checked, as logarithms"),
 ]

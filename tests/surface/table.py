@@ -158,13 +158,6 @@ class Constant(Row):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class BetweenRooms(Row):
-    """A helper that rooms of the library share and users do not call; `reason` says what it is for."""
-
-    reason: str = ""
-
-
 def lookup(name: str) -> Any:
     """The object under a dotted path below `attnflow`."""
     thing: Any = af

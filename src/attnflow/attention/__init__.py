@@ -12,3 +12,9 @@ from .sigmoid import Sigmoid as Sigmoid
 from .sinkhorn import Sinkhorn as Sinkhorn
 from .softmax import Softmax as Softmax
 from .unnormalized import Unnormalized as Unnormalized
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "AbstractAttention",
+    "AbstractEnergy",
+]

@@ -37,8 +37,8 @@ def plot(
 
     precision("float64")
     loaded = load(run)
-    from .. import plots
+    from .. import plot
 
-    draw = getattr(plots, what.replace("-", "_"))
+    draw = getattr(plot, what.replace("-", "_"))
     figure = draw(loaded) if what in AGAINST_TIME else draw(loaded, at=at)
-    print(plots.save(figure, out))
+    print(plot.save(figure, out))

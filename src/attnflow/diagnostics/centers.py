@@ -3,7 +3,8 @@ r"""Rényi centers: the tokens of a prompt that others gather at under causal at
 Tokens come in order. One is a *center* if its geodesic distance to all earlier centers exceeds $\delta$, and a
 *strong* center if that to all earlier tokens does.
 
-Reference: arXiv:2411.04990. How many there are: `attnflow.expected_strong_centers`, `attnflow.parking_count`.
+Reference: arXiv:2411.04990. How many there are: `attnflow.reductions.expected_strong_centers` and
+`attnflow.reductions.parking_count`.
 """
 
 import functools

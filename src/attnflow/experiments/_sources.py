@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import InputError
 
 PACKAGE = Path(__file__).parents[1]
-UNSEEN = ("app", "cli", "plots", "report")  # rooms of attnflow that show results and compute none
+UNSEEN = ("app", "cli", "plot", "report")  # rooms of attnflow that show results and compute none
 CODE = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".cu", ".h", ".so", ".pyd"})
 
 _Stamp = tuple[tuple[str, int, int], ...]

@@ -15,3 +15,15 @@ from .statistics import Histogram as Histogram
 from .statistics import LastState as LastState
 from .statistics import Mean as Mean
 from .statistics import Quantiles as Quantiles
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "AbstractStatistic",
+    "EnsembleResult",
+    "Estimate",
+    "Histogram",
+    "Info",
+    "LastState",
+    "Mean",
+    "Quantiles",
+]

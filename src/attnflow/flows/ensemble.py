@@ -117,7 +117,7 @@ def ensemble(
     ...     lambda key: af.sphere.uniform(n=4, d=2, key=key),
     ...     realizations=16,
     ...     ts=[0.0, 1.0],
-    ...     reduce=af.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
+    ...     reduce=af.flows.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
     ...     key=jax.random.key(0),
     ... )
     >>> result.values.mean.shape, result.values.stderr.shape, result.stats["not_finite"]
@@ -129,7 +129,9 @@ def ensemble(
     key = given if any(isinstance(m, AbstractRandomModel) for m in models) else key  # two keys come of each, as arrays
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else reduce
     if not isinstance(statistics, Mapping) or not all(isinstance(s, AbstractStatistic) for s in statistics.values()):
-        raise InputError(f"reduce = {shown(reduce)} is no statistic; give af.Mean(observable), or several by name.")
+        raise InputError(
+            f"reduce = {shown(reduce)} is no statistic; give af.flows.Mean(observable), or several by name."
+        )
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
     warn_if_narrowed("weights", weights)

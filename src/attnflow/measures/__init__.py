@@ -30,3 +30,17 @@ from .sinkhorn import sinkhorn_divergence as sinkhorn_divergence
 from .sliced import sliced as sliced
 from .synchronous import synchronous as synchronous
 from .transport import wasserstein as wasserstein
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "SinkhornDivergence",
+    "conditional_wasserstein",
+    "gaussian_w2",
+    "sinkhorn_divergence",
+    "sliced",
+    "synchronous",
+    "two_diracs",
+    "wasserstein",
+    "wasserstein_1d",
+    "wasserstein_circle",
+]

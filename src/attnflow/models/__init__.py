@@ -22,3 +22,17 @@ from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time
 from .schedules import jump_times as jump_times
 from .self_attention import SelfAttention as SelfAttention
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "AbstractModel",
+    "AbstractRandomModel",
+    "AbstractSchedule",
+    "AveragedAttention",
+    "NormalizedAttention",
+    "Perceptron",
+    "causal_model",
+    "field",
+    "hardmax_cloud",
+    "hardmax_matrix",
+]

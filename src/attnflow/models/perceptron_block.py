@@ -47,7 +47,7 @@ class PerceptronBlock(AbstractModel):
 
     def __init__(self, beta: Any, perceptron: Any, repulsive: Any = False, softmax_preconditioned: Any = False):
         if not isinstance(perceptron, Perceptron):
-            raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.Perceptron(a, b, omega).")
+            raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
         for name, flag in (("repulsive", repulsive), ("softmax_preconditioned", softmax_preconditioned)):
             if not isinstance(flag, bool):
                 raise InputError(f"{name} = {flag!r} should be True or False.")

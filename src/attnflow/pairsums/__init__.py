@@ -21,3 +21,20 @@ from ._scores import Inner as Inner
 from ._scores import Projected as Projected
 from ._scores import SquaredDistance as SquaredDistance
 from ._scores import check_width as check_width
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "AbstractPairs",
+    "AbstractReduction",
+    "AbstractScore",
+    "Full",
+    "Hardmax",
+    "Inner",
+    "Pointwise",
+    "Positional",
+    "SquaredDistance",
+    "Total",
+    "pair_sums",
+    "pair_weights",
+    "weight_matrix",
+]

@@ -43,7 +43,7 @@ def zero_temperature_matrix(*, V: Any, B: Any) -> Float[Array, "d d"]:
 def zero_temperature_field(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
     r"""$P_x V y^*(x)$, $y^*(x) = B^\top x/|B^\top x|$, at points `x` of the sphere; zero where $B^\top x = 0$.
 
-    `af.Flow(lambda t, x, w: af.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
+    `af.Flow(lambda t, x, w: af.reductions.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
     """
     x, V, B = reals("x", x), reals("V", V), reals("B", B)
     d = x.shape[-1] if x.ndim else 0

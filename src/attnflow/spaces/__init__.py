@@ -15,3 +15,12 @@ from .euclidean import Euclidean as Euclidean
 from .sphere import Sphere as Sphere
 
 SPACES: dict[str, type[AbstractSpace]] = {Sphere.name: Sphere, Euclidean.name: Euclidean}
+
+# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+__all__ = [
+    "SPACES",
+    "AbstractSpace",
+    "check_tokens",
+    "check_weights",
+    "is_concrete",
+]

@@ -98,7 +98,9 @@ def check_map(attention: Any, pairs: Any) -> None:
     if depends_on_time(attention):
         raise InputError("the parameters of this map depend on time; give a map with the numbers of one time.")
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"pairs = {shown(pairs)} are no pairs; give af.Full(), or af.Causal() for masked attention.")
+        raise InputError(
+            f"pairs = {shown(pairs)} are no pairs; give af.pairsums.Full(), or af.Causal() for masked attention."
+        )
 
 
 def _checked(

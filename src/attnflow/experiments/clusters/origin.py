@@ -75,12 +75,12 @@ def slow_decay(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(5.2, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.2, 3.6)
         axes = figure.add_subplot()
-        for (_, data), colour in zip(results, plots.PALETTE.values(), strict=False):
+        for (_, data), colour in zip(results, plot.PALETTE.values(), strict=False):
             ts, lines = np.asarray(data["time"])[1:], np.asarray(data["eigenvalue"])[1:]
             label = "nine tokens" if len(ts) and ts[-1] < 600 else f"drawn from a cube, $d = {lines.shape[1]}$"
             axes.loglog(ts, lines[:, 0], color=colour, label=label)

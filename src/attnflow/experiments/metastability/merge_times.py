@@ -52,7 +52,9 @@ def compute(cell: Cell) -> "xarray.Dataset":
     known = np.isfinite(pair["gap"])
     end = 2 * np.arcsin(1e-3 / np.sqrt(beta) / 2)
     exact = np.full(len(known), np.nan)
-    exact[known] = np.log(np.asarray(af.two_cluster_time(beta, u0=pair["gap"][known], u1=end, p=pair["mass"][known])))
+    exact[known] = np.log(
+        np.asarray(af.reductions.two_cluster_time(beta, u0=pair["gap"][known], u1=end, p=pair["mass"][known]))
+    )
     waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact wait
     return xarray.Dataset(
         {
@@ -114,16 +116,16 @@ def times_of_merges(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     cell, data = next(iter(results))
     beta = cell["beta"]
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.8)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.8)
         left, right = figure.subplots(1, 2)
         decades = data["log_t"] / np.log(10)
         bins = np.linspace(0, float(decades.max()) * 1.02, 60 if cell["draws"] > 500 else 24)
-        for count, colour in zip((5, 4, 3, 2, 1), plots.PALETTE.values(), strict=False):
+        for count, colour in zip((5, 4, 3, 2, 1), plot.PALETTE.values(), strict=False):
             values = np.asarray(decades.sel(left=count))
             label = f"{count} left" if count > 1 else "one left"
             left.hist(values[np.isfinite(values)], bins, histtype="stepfilled", color=colour, alpha=0.35, label=label)
@@ -131,7 +133,7 @@ def times_of_merges(results: Results) -> Any:
         left.set(xlabel=r"$\log_{10}\,t$ of the merge (SA)", ylabel="draws", title=title)
         left.legend(title="clusters")
         u = np.linspace(0.8, 3.05, 200)
-        formula = np.asarray(af.merge_time(beta, u0=u, masses=(0.5, 0.5), log=True)) / np.log(10)
+        formula = np.asarray(af.reductions.merge_time(beta, u0=u, masses=(0.5, 0.5), log=True)) / np.log(10)
         shown = right.scatter(
             data["gap"], data["wait"] / np.log(10), c=np.maximum(data["mass"], 1 - data["mass"]), cmap="viridis", s=12
         )

@@ -38,9 +38,12 @@ def compute(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(
         {
             "integrator": ("beta", log_t),
-            "quadrature": ("beta", np.log(np.asarray(af.two_cluster_time(betas, u1=end, p=P, **pair)))),
-            "first": ("beta", np.asarray(af.merge_time(betas, masses=(P, 1 - P), log=True, **pair))),
-            "second": ("beta", np.asarray(af.merge_time(betas, masses=(P, 1 - P), order=2, log=True, **pair))),
+            "quadrature": ("beta", np.log(np.asarray(af.reductions.two_cluster_time(betas, u1=end, p=P, **pair)))),
+            "first": ("beta", np.asarray(af.reductions.merge_time(betas, masses=(P, 1 - P), log=True, **pair))),
+            "second": (
+                "beta",
+                np.asarray(af.reductions.merge_time(betas, masses=(P, 1 - P), order=2, log=True, **pair)),
+            ),
         },
         coords={"beta": betas},
     )
@@ -85,16 +88,16 @@ def formula_and_integrator(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(kind="SA")
     names = {"first": "leading order", "second": "with the next term", "integrator": "integrator"}
-    with plots.style():
-        figure = plots.new_figure(8.8, 3.6)
+    with plot.style():
+        figure = plot.new_figure(8.8, 3.6)
         left, right = figure.subplots(1, 2)
-        left.plot(data["beta"], data["quadrature"] / np.log(10), color=plots.PALETTE["blue"], label="exact")
+        left.plot(data["beta"], data["quadrature"] / np.log(10), color=plot.PALETTE["blue"], label="exact")
         left.plot(
-            data["beta"], data["integrator"] / np.log(10), "o", color=plots.PALETTE["vermillion"], label="integrator"
+            data["beta"], data["integrator"] / np.log(10), "o", color=plot.PALETTE["vermillion"], label="integrator"
         )
         left.set(xlabel=r"$\beta$", ylabel=r"$\log_{10}$ of the merge time (SA)")
         left.legend()

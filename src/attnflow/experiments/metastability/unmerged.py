@@ -83,12 +83,12 @@ def with_and_without_merging(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.6)
         axes = figure.add_subplot()
-        for (cell, data), colour in zip(results, plots.PALETTE.values(), strict=False):
+        for (cell, data), colour in zip(results, plot.PALETTE.values(), strict=False):
             label = rf"$\beta = {cell['beta']:g}$"
             axes.plot(
                 data["merged_log_time"] / np.log(10), data["merged_path"], color=colour, lw=3, alpha=0.35, label=label

@@ -44,7 +44,7 @@ def perceptron(case: str) -> tuple[Any, float]:
     import attnflow as af
 
     activation, length, b, omega, beta = CASES[case]
-    return af.Perceptron([[length, 0.0]], b, omega, activation), beta
+    return af.models.Perceptron([[length, 0.0]], b, omega, activation), beta
 
 
 def external(case: str, theta: Any) -> Any:

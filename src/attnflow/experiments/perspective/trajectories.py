@@ -103,13 +103,13 @@ def tokens_on_the_sphere(results: Results) -> Any:
     """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for several inverse
     temperatures β: one cluster at β = 1, several that hardly move at larger β.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     chosen = list(fewest(results).runs())
-    with plots.style():
-        figure = plots.new_figure(4.2 * len(chosen), 4.0)
+    with plot.style():
+        figure = plot.new_figure(4.2 * len(chosen), 4.0)
         for axes, (cell, run) in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
-            plots.tokens(run, ax=axes, camera=_facing(chosen[0][1]))
+            plot.tokens(run, ax=axes, camera=_facing(chosen[0][1]))
             axes.set_title(rf"$\beta = {cell['beta']:g}$, $t = {T1:g}$")
             for lines in axes.collections:
                 lines.set_rasterized(True)  # tens of thousands of pieces of trails would make ten megabytes of SVG
@@ -121,14 +121,16 @@ def energy_along_time(results: Results) -> Any:
     when all tokens have met. Plateaus are clusters that wait for one another.
     """
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(6.4, 3.8)
+    with plot.style():
+        figure = plot.new_figure(6.4, 3.8)
         axes = figure.subplots()
-        for (cell, data), colour in zip(fewest(results), plots.PALETTE.values(), strict=False):
+        for (cell, data), colour in zip(fewest(results), plot.PALETTE.values(), strict=False):
             axes.plot(data["time"], data["energy"], color=colour, label=rf"$\beta = {cell['beta']:g}$")
-            axes.axhline(float(af.uniform_energy(cell["d"], beta=cell["beta"])), color=colour, lw=0.9, ls=":")
+            axes.axhline(
+                float(af.reductions.uniform_energy(cell["d"], beta=cell["beta"])), color=colour, lw=0.9, ls=":"
+            )
         axes.set(xlabel="time $t$", ylabel=r"energy $\widehat{E}(t)$", xlim=(0, T1), ylim=(0, 1.05))
         axes.grid()
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.93))

@@ -5,10 +5,10 @@ of order $1/N$ build up, mode by mode, in closed form; a decoder reads them as a
 first sources to a minimum in the middle and rises again towards the last.
 
     s = np.linspace(0.02, 1, 200)
-    S = af.causal.retrieval_profile(s, 1.0, beta=1.0, slope=1.0)
-    af.causal.profile_minimum(1.0, beta=1.0, slope=1.0)
-    af.causal.critical_time(beta=1.0, slope=1.0)
-    found = af.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, beta=1.0, slope=1.0, modes=6)
+    S = af.reductions.causal.retrieval_profile(s, 1.0, beta=1.0, slope=1.0)
+    af.reductions.causal.profile_minimum(1.0, beta=1.0, slope=1.0)
+    af.reductions.causal.critical_time(beta=1.0, slope=1.0)
+    found = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, beta=1.0, slope=1.0, modes=6)
     bins = np.linspace(0, 127, 12).astype(int)
     af.plot.retrieval_profile(1.0, beta=1.0, slope=1.0, modes=6, points=found.profile(edges=bins), n=128)
 

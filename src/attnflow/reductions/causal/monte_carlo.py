@@ -145,7 +145,7 @@ def estimate_correlations(
     - `equal_time=True`: with all others at time `t`, which tend to the `equal_time` of this room, while the default
       ones tend to `two_time`.
     - `slope`: the ALiBi slope $\lambda$ per whole context; or `pairs`: any weights of earlier tokens, as
-      `af.Causal(strict=True, …)` or `af.Positional` give them (for `"positional"` they must be normalised).
+      `af.Causal(strict=True, …)` or `af.pairsums.Positional` give them (for `"positional"` they must be normalised).
     - `normalize`: `"positional"`, weights that sum to one and an unnormalised content; `"softmax"`, see `rates`.
     - `d`: tokens live on $S^{d-1}$. The circle with positional weights is fast; all else goes through the models.
     - `dt`: the step of the classical Runge–Kutta scheme; by default small enough to be lost in the noise.
@@ -243,7 +243,7 @@ def _steps(t: float, beta: float, normalize: str, dt: Any) -> int:
     if needed > MOST_STEPS:
         raise InputError(
             f"t = {t:g} takes {needed:.2g} steps at beta = {beta:g}, more than {MOST_STEPS}; compare t with "
-            "af.causal.critical_time, or give a longer dt."
+            "af.reductions.causal.critical_time, or give a longer dt."
         )
     return max(1, math.ceil(needed - 1e-9))
 

@@ -6,7 +6,8 @@ $l$ by $\kappa_l = \Gamma(\frac d2)(\frac2\beta)^{d/2-1}I_{l+d/2-1}(\beta)$, the
 
 $$ a_l = l(l + d - 2)\,\kappa_l, \qquad a_l^{\text{softmax}} = \frac{l(l + d - 2)\,\kappa_l}{\beta\,\kappa_0} . $$
 
-These are the rates at which waves grow out of uniform tokens that all see each other (`attnflow.growth_rate`).
+These are the rates at which waves grow out of uniform tokens that all see each other
+(`attnflow.reductions.growth_rate`).
 Derivation: docs/theory/lost-in-the-middle.md.
 """
 

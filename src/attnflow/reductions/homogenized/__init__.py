@@ -5,10 +5,12 @@ tokens are then a diffusion of one number, $q = \langle x_1, x_2\rangle$; and in
 follow an ordinary equation, in which temperature enters through the probability that two random heads look at the same
 token.
 
-    law = af.homogenized.two_token_law(0.0, 1.0, d=4, beta=1.0)     # of q after time 1, from orthogonal tokens
+    from attnflow.reductions import homogenized
+
+    law = homogenized.two_token_law(0.0, 1.0, d=4, beta=1.0)     # of q after time 1, from orthogonal tokens
     law.mean, law.sd
-    af.homogenized.antipodal_exponent(3, beta=2.0)                  # negative: opposite tokens attract each other
-    af.homogenized.collapse_time(0.9, n=128, beta=4.0)              # how deep a stack may be
+    homogenized.antipodal_exponent(3, beta=2.0)                  # negative: opposite tokens attract each other
+    homogenized.collapse_time(0.9, n=128, beta=4.0)              # how deep a stack may be
 
 Reference: arXiv:2604.01978 for the setting; everything here is derived in docs/theory/homogenized.md.
 """

@@ -6,10 +6,10 @@ $$ E(\mu) = \frac1{2\beta}\iint e^{\beta\langle x, y\rangle}\,d\mu\,d\mu + \int 
 The energy is strictly convex in $\mu$: the minimiser is unique, and $p \ge \min p$ with equality on its support
 certifies it.
 
-    perceptron = af.Perceptron([[1.0, 0.0]], omega=3.0, activation="relu")
-    found = af.localization.minimizer(perceptron, beta=1.0)
+    perceptron = af.models.Perceptron([[1.0, 0.0]], omega=3.0, activation="relu")
+    found = af.reductions.localization.minimizer(perceptron, beta=1.0)
     found.angles, found.masses, found.energy, found.verdict
-    af.localization.expected_localization(perceptron, beta=1.0).reason
+    af.reductions.localization.expected_localization(perceptron, beta=1.0).reason
 
 Setting: arXiv:2601.21366; everything here is derived in docs/theory/perceptron.md.
 """

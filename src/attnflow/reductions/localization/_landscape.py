@@ -115,7 +115,7 @@ class Landscape(NamedTuple):
 def landscape(perceptron: Any, beta: Any) -> Landscape:
     """The problem as a user gives it, checked."""
     if not isinstance(perceptron, Perceptron):
-        raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.Perceptron(a, b, omega).")
+        raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
     if isinstance(beta, bool | np.bool_):
         raise InputError(f"beta = {beta!r} is no number; give an inverse temperature, for example beta=1.0.")
     found = number("beta", beta, least=0)

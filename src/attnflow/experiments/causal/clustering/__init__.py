@@ -66,7 +66,7 @@ def _limits(cell: Cell) -> "xarray.Dataset":
         model = af.SelfAttention(af.Softmax(1.0, V=values[which[r]], Q=Q, K=K), pairs=af.Causal())
         x0 = af.sphere.uniform(n=TOKENS, d=DIMENSION, key=start)
         x = af.simulate(model, x0, t1=END, save=2, solver="rk4", dt=STEP).xs[-1]
-        speed = jnp.max(jnp.linalg.norm(af.field(model, 0.0, x, None), axis=1))
+        speed = jnp.max(jnp.linalg.norm(af.models.field(model, 0.0, x, None), axis=1))
         return x0[0], x, speed, jnp.sum(components(x, APART) == jnp.arange(TOKENS))
 
     first, x, speed, distinct = each_draw(one, len(case))
@@ -91,13 +91,13 @@ def _counts(cell: Cell) -> "xarray.Dataset":
     shape = (cell["draws"], cell["n"], cell["d"])
     x = np.random.default_rng([cell["seed"], cell["n"], cell["d"]]).standard_normal(shape)
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    centers, strong = (np.asarray(a).sum(axis=-1) for a in af.renyi_centers(x, DELTA))
+    centers, strong = (np.asarray(a).sum(axis=-1) for a in af.diagnostics.renyi_centers(x, DELTA))
     return xarray.Dataset(
         {
             "centers": ("draw", centers),
             "strong": ("draw", strong),
-            "expected_strong": af.expected_strong_centers(cell["n"], DELTA, cell["d"]),
-            "parking": af.parking_count(DELTA),
+            "expected_strong": af.reductions.expected_strong_centers(cell["n"], DELTA, cell["d"]),
+            "parking": af.reductions.parking_count(DELTA),
         }
     )
 
@@ -118,11 +118,11 @@ def _figure(cell: Cell) -> "xarray.Dataset":
     def one(r: Any) -> Any:
         x0 = af.sphere.uniform(n=N, d=2, key=jax.random.fold_in(key, r))
         run = af.simulate(model, x0, ts=ts, rtol=ROUGHLY[0], atol=ROUGHLY[1])
-        return run.xs, jnp.linalg.norm(af.field(model, 0.0, x0, None), axis=1)
+        return run.xs, jnp.linalg.norm(af.models.field(model, 0.0, x0, None), axis=1)
 
     xs, speed = each_draw(one, cell["draws"])
     angle = np.unwrap(np.arctan2(xs[..., 1], xs[..., 0]), axis=1)
-    centers, strong = (np.asarray(a) for a in af.renyi_centers(xs[:, 0], DELTA))
+    centers, strong = (np.asarray(a) for a in af.diagnostics.renyi_centers(xs[:, 0], DELTA))
     turn = np.sort(np.mod(angle, 2 * np.pi), axis=-1)
     gaps = np.diff(np.concatenate([turn, turn[..., :1] + 2 * np.pi], axis=-1), axis=-1)
     to_centers = np.abs((angle[..., :, None] - angle[..., None, :] + np.pi) % (2 * np.pi) - np.pi)
@@ -133,7 +133,7 @@ def _figure(cell: Cell) -> "xarray.Dataset":
             "centers": (("draw", "token"), centers.astype(int)),
             "strong": (("draw", "token"), strong.astype(int)),
             "speed": (("draw", "token"), speed),
-            "bound": ("token", af.strong_center_speed(np.arange(N), beta=BETA, delta=DELTA)),
+            "bound": ("token", af.reductions.strong_center_speed(np.arange(N), beta=BETA, delta=DELTA)),
             "clusters": (("draw", "time"), np.maximum((gaps > GAP).sum(axis=-1), 1)),
             "near": (("draw", "time"), (nearest < NEAR).mean(axis=-1)),
         },

@@ -14,7 +14,7 @@ def gathering_at_centers(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="figure")
     t = data["time"].values[1:]
@@ -24,27 +24,27 @@ def gathering_at_centers(results: Results) -> Any:
     plain = ~strong & ~center
     # Unwrapped, each from its start in (-π, π]: lines do not jump.
     angle = one["angle"].values[1:]
-    with plots.style():
-        figure = plots.new_figure(9.6, 4.2)
+    with plot.style():
+        figure = plot.new_figure(9.6, 4.2)
         left, right = figure.subplots(1, 2, width_ratios=(1.9, 1))
-        left.semilogx(t, angle[:, plain], color=plots.PALETTE["sky"], lw=0.6, alpha=0.7)
-        left.semilogx(t, angle[:, center], color=plots.PALETTE["orange"], lw=1.6)
-        left.semilogx(t, angle[:, strong], color=plots.PALETTE["vermillion"], lw=2.2)
+        left.semilogx(t, angle[:, plain], color=plot.PALETTE["sky"], lw=0.6, alpha=0.7)
+        left.semilogx(t, angle[:, center], color=plot.PALETTE["orange"], lw=1.6)
+        left.semilogx(t, angle[:, strong], color=plot.PALETTE["vermillion"], lw=2.2)
         for colour, width, name in (
             ("vermillion", 2.2, f"{strong.sum()} strong centers"),
             ("orange", 1.6, f"{center.sum()} other centers"),
             ("sky", 0.9, f"{plain.sum()} other tokens"),
         ):
-            left.plot([], [], color=plots.PALETTE[colour], lw=width, label=name)
+            left.plot([], [], color=plot.PALETTE[colour], lw=width, label=name)
         left.set(xlabel="$t$ (SA)", ylabel="angle of the token", xlim=(t[0], t[-1]))
         left.set_yticks([-np.pi, -np.pi / 2, 0, np.pi / 2, np.pi], [r"$-\pi$", r"$-\pi/2$", "0", r"$\pi/2$", r"$\pi$"])
         left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
         count = data["clusters"].values[:, 1:]
         right.step(t, count.T, where="post", color="#B8BEC4", lw=0.6)
         right.plot([], [], color="#B8BEC4", lw=0.9, label=f"{len(count)} draws")
-        right.plot(t, count.mean(axis=0), color=plots.PALETTE["blue"], lw=2.2, label="their mean")
+        right.plot(t, count.mean(axis=0), color=plot.PALETTE["blue"], lw=2.2, label="their mean")
         mean = float(data["centers"].sum("token").mean())
-        right.axhline(mean, color=plots.PALETTE["orange"], ls=(0, (4, 3)), label=f"mean number of centers, {mean:.2f}")
+        right.axhline(mean, color=plot.PALETTE["orange"], ls=(0, (4, 3)), label=f"mean number of centers, {mean:.2f}")
         right.set(xscale="log", xlabel="$t$ (SA)", ylabel="clusters", xlim=(t[0], t[-1]), ylim=(0, 1.3 * count.max()))
         right.legend(loc="upper right")
         right.grid(axis="y")
@@ -58,10 +58,10 @@ def centers_counted(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.3)
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.3)
         left, right = figure.subplots(1, 2)
         shown = [
             (left, results.select(part="counts", d=d, n=200), "strong", "expected_strong", colour, name)
@@ -73,7 +73,7 @@ def centers_counted(results: Results) -> Any:
             share = np.bincount(count) / len(count)
             k = np.flatnonzero(share)
             label = f"{name}, {len(count)} draws"
-            axes.bar(k, share[k], width=0.8, color=plots.PALETTE[colour], alpha=0.75, label=label)
+            axes.bar(k, share[k], width=0.8, color=plot.PALETTE[colour], alpha=0.75, label=label)
             value = float(data[expected])
             axes.plot([value] * 2, [0, 1.06 * share.max()], color="#333333", ls=(0, (4, 3)), lw=1.3)
             axes.annotate(f"{value:.2f}", (value, 1.07 * share.max()), ha="center", va="bottom", fontsize=9)
@@ -92,7 +92,7 @@ def limits_by_spectrum(results: Results) -> Any:
     leading eigenvalue: at either end of its axis, in one or two clusters. A double one: one cluster, somewhere on the
     circle of its eigenvectors. Negative eigenvalues: no clusters.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     shown = {
         "identity": "$V = I$, random $Q$, $K$",
@@ -101,13 +101,13 @@ def limits_by_spectrum(results: Results) -> Any:
         "negative": "negative",
     }
     marks = (("blue", "o", 2.6), ("vermillion", "s", 4.6), ("green", "D", 6.8))
-    with plots.style():
-        figure = plots.new_figure(9.8, 2.9)
+    with plot.style():
+        figure = plot.new_figure(9.8, 2.9)
         for axes, (case, name) in zip(figure.subplots(1, 4, sharey=True), shown.items(), strict=True):
             x = of(case, results)["x"].values[:3, :, 0]
             for row, (colour, mark, size) in zip(x, marks, strict=True):
-                full = plots.PALETTE[colour] if size < 3 else "none"  # marks of one place stay visible
-                axes.plot(row, mark, ms=size, mec=plots.PALETTE[colour], mfc=full, mew=0.9)
+                full = plot.PALETTE[colour] if size < 3 else "none"  # marks of one place stay visible
+                axes.plot(row, mark, ms=size, mec=plot.PALETTE[colour], mfc=full, mew=0.9)
             V = ", ".join(f"{v:g}".replace("-", "−") for v in CASES[case])
             axes.set(xlabel="token $j$", title=name if case == "identity" else f"{name}, $V$ = diag({V})")
             axes.title.set_size(9)

@@ -63,15 +63,15 @@ def _closed_form(cell: Cell) -> "xarray.Dataset":
     # In s = e^{-v²} the singularity at the first source is gone, and the integrand falls like a Gaussian.
     nodes, weights = np.polynomial.legendre.leggauss(200)
     v = 5 * (nodes + 1)
-    integrand = af.causal.two_time(1.0, np.exp(-(v**2)), a=a, slope=1.0) * 2 * v * np.exp(-(v**2))
+    integrand = af.reductions.causal.two_time(1.0, np.exp(-(v**2)), a=a, slope=1.0) * 2 * v * np.exp(-(v**2))
     return xarray.Dataset(
         {
-            "psi": float(np.abs(af.causal.psi(c, y) / series - 1).max()),
+            "psi": float(np.abs(af.reductions.causal.psi(c, y) / series - 1).max()),
             "total": 5 * float(weights @ integrand),
-            "two_time": ("source", af.causal.two_time(1.0, SOURCES, a=a, slope=1.0)),
-            "equal_time": ("source", af.causal.equal_time(1.0, SOURCES, a=a, slope=1.0)),
-            "g": ("s", af.causal.two_time(1.0, s, a=a, slope=1.0)),
-            "h": ("s", af.causal.equal_time(1.0, s, a=a, slope=1.0)),
+            "two_time": ("source", af.reductions.causal.two_time(1.0, SOURCES, a=a, slope=1.0)),
+            "equal_time": ("source", af.reductions.causal.equal_time(1.0, SOURCES, a=a, slope=1.0)),
+            "g": ("s", af.reductions.causal.two_time(1.0, s, a=a, slope=1.0)),
+            "h": ("s", af.reductions.causal.equal_time(1.0, s, a=a, slope=1.0)),
         },
         coords={"source": list(SOURCES), "s": s},
     )
@@ -85,8 +85,8 @@ def _matrix(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     n = cell["n"]
-    a, w, s = float(af.causal.rates(1.0, 1)[0]), _weights(n), (np.arange(n - 1) + 0.5) / n
-    forms = {"two_time": af.causal.two_time_matrix, "equal_time": af.causal.equal_time_matrix}
+    a, w, s = float(af.reductions.causal.rates(1.0, 1)[0]), _weights(n), (np.arange(n - 1) + 0.5) / n
+    forms = {"two_time": af.reductions.causal.two_time_matrix, "equal_time": af.reductions.causal.equal_time_matrix}
     found = {name: np.interp(SOURCES, s, form(1.0, a, w)[:-1]) for name, form in forms.items()}
     return xarray.Dataset({k: ("source", v) for k, v in found.items()}, coords={"source": list(SOURCES)})
 
@@ -96,7 +96,7 @@ def _weights(n: int) -> "numpy.ndarray":
 
     import attnflow as af
 
-    return np.asarray(af.weight_matrix(af.Causal(strict=True, slope=1 / n, normalized=True), n))
+    return np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True, slope=1 / n, normalized=True), n))
 
 
 def _estimate(cell: Cell, salt: int, **options: Any) -> Any:
@@ -105,7 +105,9 @@ def _estimate(cell: Cell, salt: int, **options: Any) -> Any:
     import attnflow as af
 
     key = jax.random.fold_in(jax.random.key(cell["seed"]), salt)
-    return af.causal.estimate_correlations(key, n=cell["n"], t=1.0, slope=1.0, replicas=cell["replicas"], **options)
+    return af.reductions.causal.estimate_correlations(
+        key, n=cell["n"], t=1.0, slope=1.0, replicas=cell["replicas"], **options
+    )
 
 
 def _estimators(cell: Cell) -> "xarray.Dataset":
@@ -152,7 +154,9 @@ def _less_matrix_form(found: Any) -> dict[str, float]:
     import attnflow as af
 
     (mean, *_), (stderr, *_) = found.average()
-    matrix = af.causal.two_time_matrix(1.0, af.causal.rates(1.0, 1)[0], _weights(len(found.s) + 1))[:-1].mean()
+    matrix = af.reductions.causal.two_time_matrix(
+        1.0, af.reductions.causal.rates(1.0, 1)[0], _weights(len(found.s) + 1)
+    )[:-1].mean()
     return {"bias": float(mean - matrix), "bias_stderr": float(stderr)}
 
 
@@ -164,8 +168,8 @@ def _geometry(cell: Cell) -> "xarray.Dataset":
 
     n, (options, _) = cell["n"], GEOMETRIES[cell["case"]]
     mean, stderr = _estimate(cell, 1000 + n, **options).average(slice(1, n - 1))
-    a = float(af.causal.rates(options["beta"], 1, options["d"], options["normalize"])[0])
-    matrix = af.causal.two_time_matrix(1.0, a, _weights(n))[1 : n - 1].mean()
+    a = float(af.reductions.causal.rates(options["beta"], 1, options["d"], options["normalize"])[0])
+    matrix = af.reductions.causal.two_time_matrix(1.0, a, _weights(n))[1 : n - 1].mean()
     return xarray.Dataset({"mean": float(mean[0]), "stderr": float(stderr[0]), "matrix": float(matrix), "rate": a})
 
 

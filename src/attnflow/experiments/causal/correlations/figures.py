@@ -10,19 +10,19 @@ def two_times_and_equal_times(results: Results) -> Any:
     """β = λ = t = 1, mode 1. What the last token at depth t has in common with the first place of a source (two
     times), and with the place of that token at depth t (equal times). Rings: matrix forms of 500 tokens.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="closed form")
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.8)
         ax = figure.subplots()
         for name, curve, colour, label in (
             ("equal_time", "h", "vermillion", "equal times: both tokens at depth $t$"),
             ("two_time", "g", "blue", "two times: the source at depth 0"),
         ):
-            ax.plot(data["s"], data[curve], color=plots.PALETTE[colour], label=label)
+            ax.plot(data["s"], data[curve], color=plot.PALETTE[colour], label=label)
             found = results.select(part="matrix", n=500)[name]
-            ax.plot(found["source"], found, "o", ms=8, mew=1.4, mfc="white", color=plots.PALETTE[colour])
+            ax.plot(found["source"], found, "o", ms=8, mew=1.4, mfc="white", color=plot.PALETTE[colour])
         ax.plot([], [], "o", ms=8, mew=1.4, color="#555555", mfc="white", label="matrix form, $N = 500$")
         ax.set(xlabel=r"source position $\sigma_0$ (0: first token, 1: last)", ylabel="$N$ times the correlation")
         ax.set(xlim=(0, 1), ylim=(0.5, 2.6))
@@ -37,18 +37,18 @@ def finite_bias(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     sizes = [n for n in BIAS if results.scale == "full" or n != 32]
     n, (bias, error) = np.array(sizes, float), np.transpose([bias_of(results, n) for n in sizes])
-    with plots.style():
-        figure = plots.new_figure(4.8, 3.4)
+    with plot.style():
+        figure = plot.new_figure(4.8, 3.4)
         ax = figure.subplots()
         ax.axhline(0, color="#8A949E", lw=0.8)
         dense = np.geomspace(12, 360, 100)
         ax.plot(dense, -1.2 / dense, ls=(0, (4, 3)), color="#8A949E", label="$-1.2/N$")
         ax.errorbar(
-            n, bias, 2 * error, fmt="o", ms=5, capsize=3, color=plots.PALETTE["blue"],
+            n, bias, 2 * error, fmt="o", ms=5, capsize=3, color=plot.PALETTE["blue"],
             label="simulation less matrix form,\ntwo standard errors",
         )  # fmt: skip
         ax.set_xscale("log")

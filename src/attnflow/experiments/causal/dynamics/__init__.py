@@ -57,7 +57,9 @@ def _blocks(cell: Cell) -> "xarray.Dataset":
         return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
     def flow(beta: float) -> Any:
-        return np.asarray(af.simulate(af.causal_model(TOKENS, beta), unit(theta), ts=ts, solver="rk4", dt=0.0025).xs)
+        return np.asarray(
+            af.simulate(af.models.causal_model(TOKENS, beta), unit(theta), ts=ts, solver="rk4", dt=0.0025).xs
+        )
 
     def by_scipy(beta: float) -> Any:
         def usa(t: float, theta: Any) -> Any:
@@ -101,7 +103,7 @@ def _weights(cell: Cell) -> "xarray.Dataset":
 
     @functools.partial(jax.jit, static_argnums=0)
     def weights(n: int, slope: Any) -> Any:
-        return af.weight_matrix(af.causal_model(n, slope=slope).pairs, n)
+        return af.pairsums.weight_matrix(af.models.causal_model(n, slope=slope).pairs, n)
 
     small = [np.asarray(weights(40, slope)) for slope in SLOPES]
     last = [n * np.asarray(weights(n, slope))[-1, :-1] for slope in SLOPES]
@@ -130,7 +132,7 @@ def _series(cell: Cell) -> "xarray.Dataset":
     theta = np.random.default_rng(cell["seed"]).uniform(0, 2 * np.pi, n)
     tangent = np.stack([-np.sin(theta), np.cos(theta)], axis=-1)
     x = jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=-1)
-    field = eqx.filter_jit(lambda model, kernel: af.field(model, 0.0, x, None, kernel=kernel))
+    field = eqx.filter_jit(lambda model, kernel: af.models.field(model, 0.0, x, None, kernel=kernel))
 
     def apart(beta: float, modes: int) -> list[float]:
         m = np.arange(1, modes + 1)
@@ -138,7 +140,7 @@ def _series(cell: Cell) -> "xarray.Dataset":
         mass = np.cumsum(np.exp(np.arange(n) / n)) - np.exp(np.arange(n) / n)
         sums = np.imag(np.exp(1j * np.outer(theta, m)) * (np.cumsum(grown, axis=0) - grown))
         speed = -2 * sums @ (m * iv(m, beta)) / np.where(mass > 0, mass, 1)
-        model = af.causal_model(n, beta=beta)
+        model = af.models.causal_model(n, beta=beta)
         found = [np.sum(np.asarray(field(model, kernel)) * tangent, axis=1) for kernel in ("dense", "spectral:24")]
         return [float(np.abs(f - speed).max()) for f in found]
 
@@ -156,7 +158,7 @@ def _prefix(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     kernel, strict = PREFIXES[cell["normalize"]]
-    model = af.causal_model(LONG, normalize=cell["normalize"], strict=strict)
+    model = af.models.causal_model(LONG, normalize=cell["normalize"], strict=strict)
     x0 = af.sphere.uniform(n=LONG, d=2, key=jax.random.key(cell["seed"]))
     options = {"ts": np.linspace(0, 2, 5), "solver": "euler", "dt": 0.05, "kernel": kernel}
 

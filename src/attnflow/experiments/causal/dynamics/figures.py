@@ -13,18 +13,18 @@ def four_blocks(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="blocks")
     t, angle, block = data["time"].values, data["angle"].values, data["block"].values
     # Each from its start in (0, 2π); what passes 2π is drawn on, not wrapped.
     angle = angle - 2 * np.pi * np.floor(angle[:1] / (2 * np.pi))
-    with plots.style():
-        figure = plots.new_figure(6.2, 3.8)
+    with plot.style():
+        figure = plot.new_figure(6.2, 3.8)
         axes = figure.subplots()
         for k, colour in enumerate(("vermillion", "orange", "green", "blue")):
-            axes.plot(t, angle[:, block == k], color=plots.PALETTE[colour], lw=0.9, alpha=0.85)
-            axes.plot([], [], color=plots.PALETTE[colour], label=f"tokens {16 * k} to {16 * k + 15}")
+            axes.plot(t, angle[:, block == k], color=plot.PALETTE[colour], lw=0.9, alpha=0.85)
+            axes.plot([], [], color=plot.PALETTE[colour], label=f"tokens {16 * k} to {16 * k + 15}")
         low, high = angle.min(), angle.max()
         ticks = np.arange(np.floor(low / np.pi), np.ceil(high / np.pi) + 1)
         names = {0: "0", 1: r"$\pi$", -1: r"$-\pi$"}
@@ -44,12 +44,12 @@ def weights_of_the_past(results: Results) -> Any:
     import numpy as np
     from matplotlib.colors import LogNorm
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="weights")
     colours = ("blue", "vermillion", "green")
-    with plots.style():
-        figure = plots.new_figure(9.6, 2.9)
+    with plot.style():
+        figure = plot.new_figure(9.6, 2.9)
         *panels, right = figure.subplots(1, 4, width_ratios=(1, 1, 1, 1.5))
         scale: Any = {"norm": LogNorm(5e-3, 1), "cmap": "viridis", "interpolation": "nearest"}
         for axes, slope in zip(panels, SLOPES, strict=True):
@@ -60,7 +60,7 @@ def weights_of_the_past(results: Results) -> Any:
         figure.colorbar(panels[0].images[0], ax=panels, shrink=0.85, label="$w_{jk}$", extend="min")
         for slope, colour in zip(SLOPES, colours, strict=True):
             row = data.sel(slope=slope)
-            right.plot(row["r"], row["last"], color=plots.PALETTE[colour], label=rf"$\lambda = {slope:g}$")
+            right.plot(row["r"], row["last"], color=plot.PALETTE[colour], label=rf"$\lambda = {slope:g}$")
             right.plot(row["r"], row["limit"], color="#333333", ls=(0, (4, 4)), lw=0.9)
         right.set(xlabel="position $r$ of the key", ylabel=r"$N\,w$ of the last token", xlim=(0, 1), ylim=(0, None))
         right.legend(loc="upper left")

@@ -12,11 +12,11 @@ def u_shape(results: Results) -> Any:
     closed form for many tokens; thin line: its matrix form for 128. Simulation is below by a few per cent, a bias of
     order 1/N.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="simulation")
     points = (data["bin"].values, data["value"].values, data["stderr"].values)
-    return plots.retrieval_profile(1.0, beta=1.0, slope=1.0, modes=MODES, points=points, n=N)
+    return plot.retrieval_profile(1.0, beta=1.0, slope=1.0, modes=MODES, points=points, n=N)
 
 
 def profiles(results: Results) -> Any:
@@ -26,17 +26,17 @@ def profiles(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
     from attnflow.reductions import causal
 
     s = np.linspace(0.02, 0.98, 800)
-    with plots.style():
-        figure = plots.new_figure(8.8, 3.8)
+    with plot.style():
+        figure = plot.new_figure(8.8, 3.8)
         left, right = figure.subplots(1, 2)
         for ax, times in ((left, (0.25, 0.5, 1.0, 2.0, 5.0)), (right, tuple(np.arange(10, 21) / 10))):
             height = 1 if ax is left else 0
             for t, shade in zip(times, np.linspace(0.15, 1, len(times)), strict=True):
-                colour = plots.TIME(shade)
+                colour = plot.TIME(shade)
                 S = causal.retrieval_profile(s, t, beta=1.0, slope=1.0)
                 named = ax is left or t in (1.0, 1.5, 2.0)
                 drawn = S / S.min() if ax is left else S - S.min()
@@ -56,16 +56,16 @@ def critical_times(results: Results) -> Any:
     """The depth up to which the last sources are found better than those before them, against the inverse temperature;
     λ = 1, eight classes.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="closed form")
     beta, critical = data["inverse_temperature"].values, data["curve"].values
-    with plots.style():
-        figure = plots.new_figure(5.0, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.0, 3.6)
         ax = figure.subplots()
-        ax.semilogy(beta, critical, color=plots.PALETTE["blue"])
+        ax.semilogy(beta, critical, color=plot.PALETTE["blue"])
         floor, ceiling = 0.5 * critical.min(), 1.5 * critical.max()
-        ax.fill_between(beta, floor, critical, color=plots.PALETTE["sky"], alpha=0.2, lw=0)
+        ax.fill_between(beta, floor, critical, color=plot.PALETTE["sky"], alpha=0.2, lw=0)
         ax.text(0.3, 0.02, "primacy and recency:\nthe U-shape", fontsize=10)
         ax.text(2.6, 3.0, "primacy alone", fontsize=10)
         ax.set(xlabel=r"inverse temperature $\beta$", ylabel=r"critical depth $t_{\mathrm{crit}}$")
@@ -78,17 +78,17 @@ def double_well(results: Results) -> Any:
     """A readout of four heads whose profile has two equal minima: the authors' weights, t = 1.5, eight classes."""
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
     from attnflow.reductions import causal
 
     turns = results.select(part="double well")
     s = np.linspace(0.05, 1, 500)
-    with plots.style():
-        figure = plots.new_figure(5.0, 3.4)
+    with plot.style():
+        figure = plot.new_figure(5.0, 3.4)
         ax = figure.subplots()
-        ax.plot(s, causal.multi_head_profile(s, 1.5, causal.DOUBLE_WELL), color=plots.PALETTE["blue"])
+        ax.plot(s, causal.multi_head_profile(s, 1.5, causal.DOUBLE_WELL), color=plot.PALETTE["blue"])
         for x, y, minimum in zip(turns["s"].values, turns["value"].values, turns["minimum"].values, strict=True):
-            colour = plots.PALETTE["vermillion" if minimum else "green"]
+            colour = plot.PALETTE["vermillion" if minimum else "green"]
             ax.plot(x, y, "o", ms=6, color=colour, mec="white", mew=0.6, zorder=3)
             ax.annotate(
                 f"{x:.4f}", (x, y), xytext=(0, -13 if minimum else 7), textcoords="offset points", ha="center",

@@ -54,7 +54,10 @@ def _leaders(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     large = jnp.array([[-30.0, 0.0], [25.0, 10.0]])
     data = {
         "off_by": float(np.abs(np.asarray(z.xs)[:11] - by_hand).max()),
-        "large": (("query", "key"), np.asarray(af.pair_weights(af.Inner(jnp.asarray(1.0)), large, large))),
+        "large": (
+            ("query", "key"),
+            np.asarray(af.pairsums.pair_weights(af.pairsums.Inner(jnp.asarray(1.0)), large, large)),
+        ),
         "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))),
         "followers": (("time", "token"), np.asarray(af.leaders(run).followers)),
     }

@@ -14,11 +14,11 @@ def leaders_emerge(results: Results) -> Any:
     import numpy as np
     from matplotlib.collections import LineCollection
 
-    from attnflow import plots
+    from attnflow import plot
 
     data, run = results.select(part="leaders"), results.run(part="leaders")
-    with plots.style():
-        figure = plots.new_figure(10.4, 3.5)
+    with plot.style():
+        figure = plot.new_figure(10.4, 3.5)
         for axes, t in zip(figure.subplots(1, 4), (0.0, 1.0, 3.0, 10.0), strict=True):
             now = data.sel(time=t, method="nearest")
             z, P = np.asarray(run.at(now["time"].item())), np.asarray(now["P"])
@@ -26,7 +26,7 @@ def leaders_emerge(results: Results) -> Any:
             edges = np.stack([z[i], z[j]], axis=1)
             axes.add_collection(LineCollection(list(edges), colors="#6FA8D6", lw=0.5, alpha=0.6, zorder=1))
             received = P.mean(axis=0)
-            axes.scatter(*z.T, s=14 + 260 * received, color=plots.PALETTE["vermillion"], ec="white", lw=0.6, zorder=3)
+            axes.scatter(*z.T, s=14 + 260 * received, color=plot.PALETTE["vermillion"], ec="white", lw=0.6, zorder=3)
             heads = int((np.asarray(now["followers"]) > 0).sum())
             axes.set(title=f"$t = {t:g}$, {heads} leader{'' if heads == 1 else 's'}", xlabel="$z_1$")
             axes.margins(0.12)
@@ -41,15 +41,15 @@ def rank_falls(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
     data = results.select(part="rank")
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.7)
         left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
         left.plot(data["time"], data["rank"], lw=2.6, label="rank (singular values above $10^{-6}$)")
-        left.plot(data["time"], data["leaders"], color=plots.PALETTE["orange"], lw=1.2, label="leaders")
+        left.plot(data["time"], data["leaders"], color=plot.PALETTE["orange"], lw=1.2, label="leaders")
         left.set(
             xlabel="time $t$", ylabel="number", xlim=(0, float(data["time"][-1])), ylim=(0, data.sizes["token"] + 2)
         )
@@ -67,20 +67,20 @@ def clustered_and_diverging(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="coordinates")
     values, ranges = np.asarray(data["eigenvalue"]), np.asarray(data["range"])
     ts = np.asarray(data["time"])
-    with plots.style():
-        figure = plots.new_figure(9.4, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.4, 3.7)
         left, right = figure.subplots(1, 2)
         ratio = ranges / ranges[0]
-        colours = np.where(values > 0, plots.PALETTE["blue"], plots.PALETTE["vermillion"])
+        colours = np.where(values > 0, plot.PALETTE["blue"], plot.PALETTE["vermillion"])
         for k, colour in enumerate(colours):
             left.semilogy(ts, ratio[:, k], color=colour, lw=0.8, alpha=0.6)
         for name, sign in (("blue", ">"), ("vermillion", "<")):
-            left.plot([], [], color=plots.PALETTE[name], label=rf"$\lambda {sign} 0$")
+            left.plot([], [], color=plot.PALETTE[name], label=rf"$\lambda {sign} 0$")
         left.set(xlabel="time $t$", ylabel="range of a component / at the start", xlim=(0, ts[-1]))
         left.legend()
         right.scatter(values, ratio[-1], c=colours, s=16)

@@ -47,11 +47,11 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
     z = af.rescaled(run)
     zs = np.asarray(z.xs)
     variables: dict[str, Any] = {}
-    split = af.detect_paranormal(V=V)
+    split = af.diagnostics.detect_paranormal(V=V)
     if split.dimension == 1:
         at = int(np.argmin(np.abs(np.asarray(run.ts) - 12)))  # the groups of the reference runs are those of t = 12
-        found = af.detect_hyperplanes(z)
-        groups = af.detect_hyperplanes(zs[at], V=V)
+        found = af.diagnostics.detect_hyperplanes(z)
+        groups = af.diagnostics.detect_hyperplanes(zs[at], V=V)
         u = zs @ found.triple.phi_star
         spread = [[np.ptp(row[groups.labels == k]) for k in range(groups.count)] for row in u]
         variables |= {
@@ -63,7 +63,7 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
             "holds": int(found.holds),
         }
     else:
-        found = af.detect_polytope(split.components(zs[-1]), split.restrict())
+        found = af.diagnostics.detect_polytope(split.components(zs[-1]), split.restrict())
         variables |= {
             "centroid": (("cluster", "coordinate"), found.corners @ split.basis.T),
             "count": found.count,
@@ -86,7 +86,7 @@ def _along_eigenvectors(V: Any, x0: Any) -> "tuple[xarray.Dataset, Run]":
     run = flow(x0 @ basis, np.append(early, late), V=np.diag(values), B=np.eye(len(V)), dt=0.05)
     z = af.rescaled(run)
     components = np.asarray(z.xs)
-    found = af.detect_hyperplanes(components[-1], V=np.diag(values))
+    found = af.diagnostics.detect_hyperplanes(components[-1], V=np.diag(values))
     data = {
         "basis": (("coordinate", "eigenvector"), basis),
         "eigenvalue": ("eigenvector", values),

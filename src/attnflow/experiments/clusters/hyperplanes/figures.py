@@ -21,10 +21,10 @@ def hyperplanes_in_space(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(10.4, 5.0)
+    with plot.style():
+        figure = plot.new_figure(10.4, 5.0)
         for k, name in enumerate(("space, Re < 0", "space, Re > 0")):
             axes = figure.add_subplot(1, 2, k + 1, projection="3d")
             _planes(results, name, axes)
@@ -40,13 +40,13 @@ def codimension_two(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="figure", matrix="codimension")
     positive = np.asarray(data["eigenvalue"]) > 0
     components = np.asarray(results.run(part="figure", matrix="codimension").xs)[:, :, positive]
-    with plots.style():
-        figure = plots.new_figure(10.4, 4.8)
+    with plot.style():
+        figure = plot.new_figure(10.4, 4.8)
         left = figure.add_subplot(1, 2, 1, projection="3d")
         _planes(results, "codimension", left)
         left.set_title("tokens, t = 0 to 5")
@@ -54,7 +54,7 @@ def codimension_two(results: Results) -> Any:
         for path in components.transpose(1, 0, 2):
             axes.plot(path[:, 0], path[:, 1], color="#6FA8D6", lw=1, alpha=0.8)
         axes.scatter(*components[0].T, s=9, color="#8A949E", label="start", zorder=3)
-        axes.scatter(*components[-1].T, s=44, color=plots.PALETTE["vermillion"], label="t = 60", zorder=4, ec="white")
+        axes.scatter(*components[-1].T, s=44, color=plot.PALETTE["vermillion"], label="t = 60", zorder=4, ec="white")
         small, large = np.asarray(data["eigenvalue"])[positive]
         axes.set(
             xlabel=rf"component of $z$ along $\lambda_2 = {small:.3f}$",
@@ -73,22 +73,22 @@ def mix(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     run = results.run(part="figure", matrix="mix")
     ts, z = np.asarray(run.ts), np.asarray(run.xs)
     early = ts <= SHOWN + 1e-9
-    split = af.detect_paranormal(V=np.array(MATRICES["mix"]))
-    found = af.detect_polytope(split.components(z[-1]), split.restrict())
-    with plots.style():
-        figure = plots.new_figure(9.6, 4.6)
+    split = af.diagnostics.detect_paranormal(V=np.array(MATRICES["mix"]))
+    found = af.diagnostics.detect_polytope(split.components(z[-1]), split.restrict())
+    with plot.style():
+        figure = plot.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
-        plots.polytope(split.components(z[early]), ts=ts[early], found=found, ax=left)
+        plot.polytope(split.components(z[early]), ts=ts[early], found=found, ax=left)
         left.set_title("components in F, t = 0 to 5")
-        right.plot(ts, z[:, :, 2], color=plots.PALETTE["blue"], lw=1.2)
-        right.plot(ts, np.exp(-ts / 2)[:, None] * z[:, :, 2], color=plots.PALETTE["orange"], lw=0.9)
-        right.plot([], [], color=plots.PALETTE["blue"], lw=1.2, label="$z_3$")
-        right.plot([], [], color=plots.PALETTE["orange"], lw=0.9, label="$x_3 = e^{-t/2} z_3$")
+        right.plot(ts, z[:, :, 2], color=plot.PALETTE["blue"], lw=1.2)
+        right.plot(ts, np.exp(-ts / 2)[:, None] * z[:, :, 2], color=plot.PALETTE["orange"], lw=0.9)
+        right.plot([], [], color=plot.PALETTE["blue"], lw=1.2, label="$z_3$")
+        right.plot([], [], color=plot.PALETTE["orange"], lw=0.9, label="$x_3 = e^{-t/2} z_3$")
         right.set_yscale("symlog", linthresh=10)
         right.set(xlabel="time $t$", ylabel="third coordinate", xlim=(0, ts[-1]), title="along the eigenvalue −1/2")
         right.legend(loc="upper left")
@@ -101,14 +101,14 @@ def _planes(results: Results, name: str, axes: Any = None) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     run, data = results.run(part="figure", matrix=name), results.select(part="figure", matrix=name)
     V, z, ts = np.array(MATRICES[name]), np.asarray(run.xs), np.asarray(run.ts)
     z = z @ data["basis"].values.T if "basis" in data else z  # followed along eigenvectors
-    found = af.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
+    found = af.diagnostics.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
     early = ts <= SHOWN + 1e-9
-    figure = plots.hyperplanes(z[early], V=V, ts=ts[early], found=found, ax=axes)
+    figure = plot.hyperplanes(z[early], V=V, ts=ts[early], found=found, ax=axes)
     if axes is not None:
         axes.get_legend().set_bbox_to_anchor((0.5, -0.05))  # below the label of the first axis
     return figure

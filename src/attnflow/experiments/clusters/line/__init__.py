@@ -66,10 +66,10 @@ def _draws(cell: Cell) -> "xarray.Dataset":
 
     def matrices(x: Any) -> Any:
         xs = af.simulate(model(), x, ts=ts, solver="ifrk4", dt=0.02, throw=False).xs
-        return jax.vmap(lambda x: af.pair_weights(af.Inner(jnp.asarray(1.0)), x, x))(xs)
+        return jax.vmap(lambda x: af.pairsums.pair_weights(af.pairsums.Inner(jnp.asarray(1.0)), x, x))(xs)
 
     P = np.asarray(jax.jit(jax.vmap(matrices))(x0))
-    found = [[af.boolean_structure(p) for p in run] for run in P]
+    found = [[af.diagnostics.boolean_structure(p) for p in run] for run in P]
     ends = [set(np.asarray(run[-1].leaders).tolist()) <= {0, n - 1} for run in found]
     return xarray.Dataset(
         {

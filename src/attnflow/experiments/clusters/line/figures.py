@@ -12,14 +12,14 @@ def attention_on_the_line(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
     data = results.select(part="draws").isel(draw=0)
     last = data["P"].shape[-1] - 1
     ticks = [0, (last + 1) // 2, last]
-    with plots.style():
-        figure = plots.new_figure(10.0, 2.9)
+    with plot.style():
+        figure = plot.new_figure(10.0, 2.9)
         shown = figure.subplots(1, 4, sharey=True)
         image: Any = None
         for axes, t in zip(shown, (0.0, 2.0, 4.0, 14.0), strict=True):
@@ -37,19 +37,19 @@ def doubly_exponential(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="four")
     ts = np.asarray(data["time"])
-    with plots.style():
-        figure = plots.new_figure(8.8, 3.4)
+    with plot.style():
+        figure = plot.new_figure(8.8, 3.4)
         left, right = figure.subplots(1, 2)
         left.plot(ts, np.exp(-ts)[:, None] * positions(results.run(part="four")))
         left.set(xlabel="time $t$", ylabel=r"$z_i = e^{-t} x_i$", xlim=(0, 6))
         doubt = -np.asarray(data["log_doubt"])
         right.semilogy(ts, doubt, label=r"$D = -\log(1 - P_{44})$")
         right.semilogy(ts, doubt[-1] * np.exp(ts - ts[-1]), color="0.5", ls=(0, (4, 3)), lw=1, label=r"$\propto e^t$")
-        right.axhline(37, color=plots.PALETTE["orange"], lw=1, label="$D = 37$, rounding")
+        right.axhline(37, color=plot.PALETTE["orange"], lw=1, label="$D = 37$, rounding")
         right.set(xlabel="time $t$", ylabel="$D$", xlim=(0, 6))
         right.legend()
         for axes in (left, right):

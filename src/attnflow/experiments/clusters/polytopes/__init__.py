@@ -56,8 +56,8 @@ def _described(run: "Run") -> "tuple[xarray.Dataset, Run]":
     import attnflow as af
 
     z = af.rescaled(run)
-    found = af.detect_polytope(z)
-    hulls = af.hull_nonincreasing(z)
+    found = af.diagnostics.detect_polytope(z)
+    hulls = af.diagnostics.hull_nonincreasing(z)
     zs = np.asarray(z.xs)
     limit = found.centroids[found.labels]
     data = xarray.Dataset(

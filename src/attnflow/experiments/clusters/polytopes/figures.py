@@ -11,15 +11,15 @@ def polytope_in_the_plane(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     euler = results.select(part="draws")
-    with plots.style():
-        figure = plots.new_figure(9.6, 4.6)
+    with plot.style():
+        figure = plot.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
         _until_five(results, 2, ax=left)
         left.set_title("the flow, t = 0 to 5")
-        plots.polytope(np.asarray(euler["euler"][0]), ts=np.asarray(euler["time"]), ax=right)
+        plot.polytope(np.asarray(euler["euler"][0]), ts=np.asarray(euler["time"]), ax=right)
         right.set_title("Euler, dt = 0.1, t = 0 to 5")
     return figure
 
@@ -35,11 +35,11 @@ def rate_of_convergence(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     names = {"identity": r"$B = I$", "skew": r"$B = [[2, 0.5], [0.5, 1]]$"}
-    with plots.style():
-        figure = plots.new_figure(4.8, 3.4)
+    with plot.style():
+        figure = plot.new_figure(4.8, 3.4)
         axes = figure.add_subplot()
         for name, label in names.items():
             data = results.select(part="reference", B=name)
@@ -57,8 +57,8 @@ def _until_five(results: Results, d: int, ax: Any = None) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     *_, (_, run) = results.where(part="figure", d=d).runs()
     early = np.asarray(run.ts) <= 5 + 1e-9
-    return plots.polytope(run.xs[early], ts=run.ts[early], found=af.detect_polytope(run), ax=ax)
+    return plot.polytope(run.xs[early], ts=run.ts[early], found=af.diagnostics.detect_polytope(run), ax=ax)

@@ -52,14 +52,14 @@ def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     key = None if fixed else jax.random.fold_in(jax.random.key(cell["seed"]), list(REFERENCE).index(case))
     # Sixteen tokens in each row with random ones: one program serves all.
     inside = {"triangle": 13, "square": 12, "faces": 10}.get(case)
-    x0 = af.hardmax_cloud(case.split()[-1], inside, key=key)
+    x0 = af.models.hardmax_cloud(case.split()[-1], inside, key=key)
     run = af.simulate(af.HardmaxLayers(ALPHA), x0, t1=60, solver="layers")
-    found = af.hardmax_limit(run, eps=1e-8)
+    found = af.diagnostics.hardmax_limit(run, eps=1e-8)
     data = {
         "certified": int(found.certified),
         "faces": len(found.faces),
         "vertices": len(found.polytope.vertices),
-        "hull_grows_by": af.hull_nonincreasing(run).violation,
+        "hull_grows_by": af.diagnostics.hull_nonincreasing(run).violation,
     }
     return xarray.Dataset(data), run
 
@@ -71,7 +71,7 @@ def _rotated(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    x0 = np.asarray(af.hardmax_cloud("faces"))
+    x0 = np.asarray(af.models.hardmax_cloud("faces"))
     turns = np.array([[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in ANGLES])
     found = {}
     for mode, model in (("strict", af.HardmaxLayers(ALPHA)), ("robust", af.HardmaxLayers(ALPHA, robust=True))):
@@ -145,7 +145,7 @@ def _beyond(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     x0 = np.random.default_rng(1).standard_normal((12, 2))
-    B = np.stack([af.hardmax_matrix(name) for name in BEYOND])
+    B = np.stack([af.models.hardmax_matrix(name) for name in BEYOND])
     runs = jax.vmap(lambda B: af.simulate(af.HardmaxLayers(ALPHA, B), x0, t1=2000, solver="layers"))(B)
     xs, began = np.asarray(runs.xs), np.asarray(runs.info["leader_layer"])
     form = np.einsum("ktni,kij,ktnj->ktn", xs, B, xs)
@@ -158,7 +158,7 @@ def _beyond(cell: Cell) -> "xarray.Dataset":
             "form_falls_by": ("matrix", (form[:, :-1] - form[:, 1:]).max(axis=(1, 2))),
             "clusters": ("matrix", [af.clusters(x, eps=1e-8, space=af.Euclidean()).count for x in last]),
             "diameter": ("matrix", np.linalg.norm(last[:, :, None] - last[:, None], axis=-1).max(axis=(1, 2))),
-            "hull_grows_by": ("matrix", [af.hull_nonincreasing(x).violation for x in early]),
+            "hull_grows_by": ("matrix", [af.diagnostics.hull_nonincreasing(x).violation for x in early]),
             "leader_moves_by": ("matrix", [leader_moves_by(x, b) for x, b in zip(xs, began, strict=True)]),
         },
         coords={"matrix": list(BEYOND), "layer": [*range(20), 2000]},

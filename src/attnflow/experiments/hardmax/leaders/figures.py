@@ -20,10 +20,10 @@ def reference_configurations(results: Results) -> Any:
     are leaders, their hull is shaded; a rim marks a token that is no leader and is followed. In the first row a leader
     emerges at layer 1; in the last one two tokens tie between two corners for ever, and end on the edges.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     rows = {case: results.run(part="reference", case=case) for case in CASES}
-    return plots.hardmax_layers(rows)
+    return plot.hardmax_layers(rows)
 
 
 CASES = ("emerge", "triangle", "square", "faces")
@@ -34,13 +34,13 @@ def half_spaces(results: Results) -> Any:
     only the farthest. Left and middle: tokens 1 and 3 at layer 0. Right: at layer 1 the half-plane beyond token 1 is
     empty, and it leads from then on.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     run = results.run(part="reference", case="emerge")
-    with plots.style():
-        figure = plots.new_figure(9.6, 3.6)
+    with plot.style():
+        figure = plot.new_figure(9.6, 3.6)
         for ax, (token, layer) in zip(figure.subplots(1, 3), ((1, 0), (3, 0), (1, 1)), strict=True):
-            plots.half_space(run, token, layer, ax=ax)
+            plot.half_space(run, token, layer, ax=ax)
         plain: dict[str, Any] = {}
         for ax in figure.axes:
             handles, labels = ax.get_legend_handles_labels()
@@ -58,11 +58,11 @@ def ties_that_are_lost(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="rotated")
-    with plots.style():
-        figure = plots.new_figure(7.6, 3.2)
+    with plot.style():
+        figure = plot.new_figure(7.6, 3.2)
         for ax, mode in zip(figure.subplots(1, 2, sharey=True), ("strict", "robust"), strict=True):
             far = np.abs(data[mode][:, :, 4:6].values - [[-1.0, 0.0], [1.0, 0.0]]).max(axis=(2, 3))
             layers = np.arange(far.shape[1])
@@ -84,13 +84,13 @@ def beyond_the_theorem(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
-    from attnflow.plots._leaders import LEADER, _corners
-    from attnflow.plots._marks import SHADES
+    from attnflow import plot
+    from attnflow.plot._leaders import LEADER, _corners
+    from attnflow.plot._marks import SHADES
 
     data = results.select(part="beyond")
-    with plots.style():
-        figure = plots.new_figure(8.6, 5.9)
+    with plot.style():
+        figure = plot.new_figure(8.6, 5.9)
         for ax, name in zip(figure.subplots(2, 3).ravel(), BEYOND, strict=True):
             x, began = data["x"].sel(matrix=name).values, data["leader_layer"].sel(matrix=name).values
             outline = _corners(x[0])
@@ -98,7 +98,7 @@ def beyond_the_theorem(results: Results) -> Any:
             for k in range(len(x) - 1):
                 shade = SHADES[min(len(SHADES) - 1, 6 * k)]
                 ax.plot(*np.stack([x[k], x[k + 1]]).swapaxes(0, 2).swapaxes(1, 2), color=shade, lw=1.1)
-            ax.plot(*x[0].T, "o", ms=3.5, color=plots.PALETTE["sky"], mec="white", mew=0.3)
+            ax.plot(*x[0].T, "o", ms=3.5, color=plot.PALETTE["sky"], mec="white", mew=0.3)
             ax.plot(*x[-1][began >= 0].T, "*", ms=11, color=LEADER, mec="white", mew=0.5, zorder=4)
             ax.plot(0, 0, "+", color="#333333", ms=7)
             layers = ", ".join(str(k) for k in sorted(began[began >= 0]))

@@ -24,13 +24,13 @@ def two_reviews(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
     from attnflow.language.sentiment import Explanation
-    from attnflow.plots._review import draw_review, marks
+    from attnflow.plot._review import draw_review, marks
 
     data = results.select(data=largest(results), d=2)
-    with plots.style():
-        figure = plots.new_figure(8.0, 7.6)
+    with plot.style():
+        figure = plot.new_figure(8.0, 7.6)
         grid = figure.subplots(2, 2)
         for row, name in zip(grid, ("positive", "negative"), strict=True):
             told = Explanation(
@@ -55,14 +55,14 @@ def leading_words(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
-    from attnflow.plots._review import SIDES
+    from attnflow import plot
+    from attnflow.plot._review import SIDES
 
     name = largest(results)
     data = results.select(data=name, d=2)
     words, number, value = data["word"].values[:15], data["reviews_led"].values[:15], data["value"].values[:15]
-    with plots.style():
-        figure = plots.new_figure(5.6, 4.4)
+    with plot.style():
+        figure = plot.new_figure(5.6, 4.4)
         axes = figure.subplots()
         for side, hatch in (("positive", None), ("negative", "////")):
             mine = (value > 0) == (side == "positive")
@@ -80,11 +80,11 @@ def accuracy_along_training(results: Results) -> Any:
     were not trained on; dashed: those that were. Dots on the right: the authors' largest accuracy, where all reviews
     were used.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     name = largest(results)
-    with plots.style():
-        figure = plots.new_figure(5.4, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.4, 3.6)
         axes = figure.subplots()
         for (cell, data), colour in zip(sorted(results.where(data=name), key=_dimension), _colours(), strict=False):
             axes.plot(data["epoch"], data["test_accuracy_hardmax"], color=colour, label=f"$d = {cell['d']}$")
@@ -102,11 +102,11 @@ def softmax_stands_for_hardmax(results: Results) -> Any:
     """Loss on the reviews trained on, under softmax attention at temperature 0.001, which was trained (lines), and
     under hardmax attention (circles). Right: how much they differ.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     name = largest(results)
-    with plots.style():
-        figure = plots.new_figure(8.4, 3.3)
+    with plot.style():
+        figure = plot.new_figure(8.4, 3.3)
         left, right = figure.subplots(1, 2)
         for (cell, data), colour in zip(sorted(results.where(data=name), key=_dimension), _colours(), strict=False):
             t, soft, hard = (data[v].values for v in ("epoch", "train_loss_softmax", "train_loss_hardmax"))
@@ -126,6 +126,6 @@ def _dimension(pair: tuple[dict[str, Any], Any]) -> int:
 
 
 def _colours() -> list[str]:
-    from attnflow import plots
+    from attnflow import plot
 
-    return [plots.PALETTE[name] for name in ("blue", "vermillion", "green", "purple")]
+    return [plot.PALETTE[name] for name in ("blue", "vermillion", "green", "purple")]

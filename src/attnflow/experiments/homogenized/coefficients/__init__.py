@@ -57,8 +57,8 @@ def _covariance(cell: Cell) -> "xarray.Dataset":
     for k, (beta, q) in enumerate(SAMPLED):
         x = np.array([[1.0, 0.0], [q, np.sqrt(1 - q**2)]])
         key = jax.random.fold_in(jax.random.key(cell["seed"]), k)
-        sampled = af.homogenized.covariance(x, beta, key=key, samples=cell["samples"])
-        found["closed"].append(af.homogenized.two_token_covariance(q, beta=beta))
+        sampled = af.reductions.homogenized.covariance(x, beta, key=key, samples=cell["samples"])
+        found["closed"].append(af.reductions.homogenized.two_token_covariance(q, beta=beta))
         found["printed"].append(covariance_as_printed(q, beta))
         found["sampled"].append(np.asarray(sampled.value)[0])
         found["stderr"].append(np.asarray(sampled.stderr)[0])
@@ -89,8 +89,8 @@ def _drift(cell: Cell) -> "xarray.Dataset":
     root = np.sqrt(cell["samples"])
     return xarray.Dataset(
         {
-            "drift": ("pair", af.homogenized.inner_product_drift(q, C, d=d)[pairs]),
-            "variance": ("pair", af.homogenized.inner_product_variance(q, C)[pairs]),
+            "drift": ("pair", af.reductions.homogenized.inner_product_drift(q, C, d=d)[pairs]),
+            "variance": ("pair", af.reductions.homogenized.inner_product_variance(q, C)[pairs]),
             "measured_drift": ("pair", drift.mean(0)),
             "measured_variance": ("pair", square.mean(0)),
             "drift_stderr": ("pair", drift.std(0) / root),
@@ -105,7 +105,7 @@ def _exponents(cell: Cell) -> "xarray.Dataset":
     import xarray
     from scipy.optimize import minimize_scalar
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     betas = np.concatenate([[0.0], np.geomspace(0.02, 20, 240)])
     ds = np.arange(2, 7)
@@ -129,7 +129,7 @@ def _law(cell: Cell) -> "xarray.Dataset":
     """Mean and standard deviation of q at time 1 from orthogonal tokens, by two methods, and the expectation of q²."""
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     given = {name: cell[name] for name in ("d", "beta", "drift")}
     law = homogenized.two_token_law(0.0, 1.0, **given)
@@ -144,7 +144,7 @@ def _ending(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     d = cell["d"]
     law = homogenized.two_token_law(0.0, cell["T"], d=d, beta=2.0)
@@ -166,7 +166,7 @@ def _spreading(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     y = np.linspace(-9, 9, 901)
 

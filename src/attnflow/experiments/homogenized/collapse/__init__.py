@@ -55,7 +55,7 @@ def _collapse(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     given: dict[str, Any] = {"n": cell["n"], "beta": inverse_temperature(cell)}
     ts = np.linspace(0.0, 16.0, 161)
@@ -69,7 +69,7 @@ def _sharing(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     q = 1 - np.linspace(1, 0.1, 37) ** 2
     P0, P1 = homogenized.collisions(q, n=cell["n"], beta=inverse_temperature(cell))
@@ -81,7 +81,7 @@ def _collisions(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     rng = np.random.default_rng(cell["seed"])
     found = {name: [] for name in ("exact", "sampled", "stderr")}
@@ -98,7 +98,7 @@ def _sampled(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     n, beta = cell["n"], cell["beta"]
     rng = np.random.default_rng([cell["seed"], n])
@@ -113,7 +113,7 @@ def _asymptotics(cell: Cell) -> "xarray.Dataset":
     from scipy.integrate import quad
     from scipy.stats import norm
 
-    from attnflow import homogenized
+    from attnflow.reductions import homogenized
 
     n, q = HOT
     hot = []

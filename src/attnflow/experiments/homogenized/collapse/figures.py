@@ -9,10 +9,10 @@ SHOWN = (0.0, 2.0, 4.0, 8.0, "infinite")
 
 def colours(betas: Any) -> dict[Any, Any]:
     """From warm, for high temperature, to cold."""
-    from attnflow import plots
+    from attnflow import plot
 
     names = {0.0: "vermillion", 1.0: "orange", 2.0: "orange", 3.0: "green", 4.0: "green", 6.0: "sky", 8.0: "sky"}
-    return {beta: plots.PALETTE[names.get(beta, "blue")] for beta in betas}
+    return {beta: plot.PALETTE[names.get(beta, "blue")] for beta in betas}
 
 
 def named(beta: Any) -> str:
@@ -26,11 +26,11 @@ def collapse_in_time(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     tones = colours(SHOWN)
-    with plots.style():
-        figure = plots.new_figure(9.8, 3.4)
+    with plot.style():
+        figure = plot.new_figure(9.8, 3.4)
         left, right = figure.subplots(1, 2, sharey=True)
         for beta in SHOWN:
             data = results.select(part="collapse", n=128, beta=beta)
@@ -66,11 +66,11 @@ def low_temperature_delays_collapse(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     tones = colours(SHOWN)
-    with plots.style():
-        figure = plots.new_figure(6.2, 4.0)
+    with plot.style():
+        figure = plot.new_figure(6.2, 4.0)
         axes = figure.subplots()
         for beta in reversed(SHOWN):
             n, times = results.curve("arrival", over="n", part="collapse", beta=beta)
@@ -96,11 +96,11 @@ def sharing_of_attention(results: Results) -> Any:
     left) and for two queries (P₁, right), against the inner product q of tokens. Collapse is driven by q + P₁ − qP₀: at
     low temperature P₀ takes away what similar tokens have in common.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     tones = colours(SHOWN)
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.4)
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.4)
         for axes, name, title in zip(
             figure.subplots(1, 2, sharey=True), ("P0", "P1"), ("one query, $P_0$", "two queries, $P_1$"), strict=True
         ):

@@ -11,7 +11,7 @@ def depth_and_heads(results: Results) -> Any:
     layers of H heads with η² = H/L, and for the limit by its own steps. Bars are two standard errors; the line is the
     law of the limit. Depth and heads enter through Lη²/H alone.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     rows = [
         (rf"$L={L}$" + "\n" + rf"$H={H}$", {"part": "layers", "v": 0.0, "layers": L, "heads": H})
@@ -19,12 +19,12 @@ def depth_and_heads(results: Results) -> Any:
         if len(results.where(part="layers", beta=1.0, layers=L, heads=H))
     ]
     rows.append(("the\nlimit", {"part": "limit"}))
-    with plots.style():
-        figure = plots.new_figure(8.4, 3.2)
+    with plot.style():
+        figure = plot.new_figure(8.4, 3.2)
         for axes, name, label, expected in zip(
             figure.subplots(1, 2), ("mean", "sd"), ("mean of $q$", "standard deviation of $q$"), LAW[1.0], strict=True
         ):
-            axes.axhline(expected, color=plots.PALETTE["vermillion"], label="law of the limit")
+            axes.axhline(expected, color=plot.PALETTE["vermillion"], label="law of the limit")
             for k, (_, params) in enumerate(rows):
                 data = results.select(beta=1.0, **params)
                 axes.errorbar(
@@ -33,7 +33,7 @@ def depth_and_heads(results: Results) -> Any:
                     2 * float(data[f"{name}_stderr"]),
                     fmt="o",
                     capsize=4,
-                    color=plots.PALETTE["blue"],
+                    color=plot.PALETTE["blue"],
                 )
             axes.set_xticks(range(len(rows)), [text for text, _ in rows])
             axes.set(ylabel=label, ylim=(expected - 0.05, expected + 0.05))
@@ -48,16 +48,16 @@ def deviation_from_the_average(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="deterministic")
     unit, found = data["unit"].values, data["deviation"].values
-    with plots.style():
-        figure = plots.new_figure(4.9, 3.4)
+    with plot.style():
+        figure = plot.new_figure(4.9, 3.4)
         axes = figure.subplots()
         line = np.geomspace(0.8 * unit.min(), 1.25 * unit.max(), 2)
         mean = np.mean(found / unit)
-        axes.loglog(line**2, mean * line, color=plots.PALETTE["black"], lw=1, label=rf"${mean:.2f}\,\sqrt{{\eta/H}}$")
+        axes.loglog(line**2, mean * line, color=plot.PALETTE["black"], lw=1, label=rf"${mean:.2f}\,\sqrt{{\eta/H}}$")
         for heads, colour, marker in ((1, "blue", "o"), (4, "vermillion", "s")):
             here = [k for k, (_, H) in enumerate(SETTINGS) if H == heads]
             axes.errorbar(
@@ -65,7 +65,7 @@ def deviation_from_the_average(results: Results) -> Any:
                 found[here],
                 2 * data["stderr"].values[here],
                 fmt=marker,
-                color=plots.PALETTE[colour],
+                color=plot.PALETTE[colour],
                 label=f"$H = {heads}$",
             )
         axes.set(xlabel=r"$\eta/H$", ylabel="rms distance from the averaged flow")
@@ -81,15 +81,15 @@ def two_readings_of_the_noise(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="integrators", q0=-0.9)
     t = np.append(0, data["time"].values)
-    with plots.style():
-        figure = plots.new_figure(5.4, 3.4)
+    with plot.style():
+        figure = plot.new_figure(5.4, 3.4)
         axes = figure.subplots()
         for name, colour, label in (("ito", "blue", "Itô"), ("stratonovich", "vermillion", "Stratonovich")):
-            axes.plot(t, np.append(-0.9, data[name].values), color=plots.PALETTE[colour], label=label)
+            axes.plot(t, np.append(-0.9, data[name].values), color=plot.PALETTE[colour], label=label)
         for shift, (name, marker, colour, label) in enumerate(
             (
                 ("layers", "o", "blue", "random layers"),
@@ -104,7 +104,7 @@ def two_readings_of_the_noise(results: Results) -> Any:
                 fmt=marker,
                 ms=5,
                 capsize=3,
-                color=plots.PALETTE[colour],
+                color=plot.PALETTE[colour],
                 label=label,
             )
         axes.set(xlabel="limit time $t$", ylabel=r"mean of $q$", xlim=(0, t[-1] + 0.25))
@@ -122,18 +122,18 @@ def common_noise(results: Results) -> Any:
 
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     run = results.run(part="sphere")
     t, end = np.asarray(run.ts), np.asarray(run.xs[-1, 0])
     camera = (20.0, float(np.degrees(np.arctan2(end[1], end[0]))) + 35)
-    with plots.style():
-        figure = plots.new_figure(9.4, 3.3)
+    with plot.style():
+        figure = plot.new_figure(9.4, 3.3)
         panels = figure.subplots(1, 3)
         for axes, until in zip(panels, (0.0, 2.0, 12.0), strict=True):
             here = (t >= until - 0.5 - 1e-9) & (t <= until + 1e-9)
             late = dataclasses.replace(run, ts=run.ts[here] - until, xs=run.xs[here], clock="from the time shown")
-            plots.tokens(late, ax=axes, trails=until > 0, camera=camera)
+            plot.tokens(late, ax=axes, trails=until > 0, camera=camera)
             axes.set_title(f"$t = {until:g}$")
         for extra in set(figure.axes) - set(panels) - {figure.axes[-1]}:
             extra.remove()  # one scale of time serves both

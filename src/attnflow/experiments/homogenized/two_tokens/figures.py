@@ -11,22 +11,22 @@ def paths_to_two_ends(results: Results) -> Any:
     (right), against limit time. Colours say where a path is at time 16 and 48. In the plane about half of the pairs
     become opposite; in dimension 6 all collapse, some after a visit to the other side.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.3)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.3)
         for axes, d in zip(figure.subplots(1, 2, sharey=True), (2, 6), strict=True):
             data = results.select(part="paths", d=d)
             t = data["time"].values
             for q in data["q"].values:
                 end = "blue" if q[-1] > 0.95 else "vermillion" if q[-1] < -0.95 else "black"
-                axes.plot(t, q, color=plots.PALETTE[end], lw=0.7, alpha=0.6)
+                axes.plot(t, q, color=plot.PALETTE[end], lw=0.7, alpha=0.6)
             for end, label in (
                 ("blue", "ends near $1$"),
                 ("vermillion", "ends near $-1$"),
                 ("black", "in between"),
             ):
-                axes.plot([], [], color=plots.PALETTE[end], label=label)
+                axes.plot([], [], color=plot.PALETTE[end], label=label)
             axes.set(xlabel="limit time $t$", title=f"$d = {d}$", xlim=(0, 16), ylim=(-1.05, 1.05))
         figure.axes[0].set_ylabel(r"$q = \langle x_1, x_2\rangle$")
         figure.axes[1].legend(loc="lower right", framealpha=0.9, frameon=True)
@@ -40,17 +40,17 @@ def exponents(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     d = np.linspace(2, 6.4, 200)
-    with plots.style():
-        figure = plots.new_figure(5.2, 3.5)
+    with plot.style():
+        figure = plot.new_figure(5.2, 3.5)
         axes = figure.subplots()
         for side, formula, colour, marker, label in (
             (1, collapse, "blue", "o", r"$\log(1-q)$, $-(d-1)/d$"),
             (-1, antipodal, "vermillion", "s", r"$\log(1+q)$, $\Lambda_-$"),
         ):
-            axes.plot(d, formula(d), color=plots.PALETTE[colour], lw=1)
+            axes.plot(d, formula(d), color=plot.PALETTE[colour], lw=1)
             for k, dimension in enumerate(d_ for d_ in ENDS if len(results.where(part="exponents", d=d_))):
                 data = results.select(part="exponents", d=dimension, side=side)
                 axes.errorbar(
@@ -58,10 +58,10 @@ def exponents(results: Results) -> Any:
                     float(data["rate"]),
                     2 * float(data["stderr"]),
                     fmt=marker,
-                    color=plots.PALETTE[colour],
+                    color=plot.PALETTE[colour],
                     label=label if k == 0 else None,
                 )
-        axes.axhline(0, color=plots.PALETTE["black"], lw=0.8, ls=":")
+        axes.axhline(0, color=plot.PALETTE["black"], lw=0.8, ls=":")
         axes.set(xlabel="dimension $d$", ylabel="rate per limit time", xticks=[2, 3, 4, 5, 6])
         axes.legend(loc="lower right")
         axes.grid()

@@ -43,7 +43,7 @@ def _inner(t: Any, x: Any, w: Any) -> Any:
 
 NEAR = 0.05
 KEPT = ("mean", "square", "cube", "fourth", "log_apart", "log_against", "near_plus", "near_minus", "distance")
-INNER = af.Mean(_inner)
+INNER = af.flows.Mean(_inner)
 
 
 def inner_products(model: Any, x0: Any, T: float | int, replicas: int, key: Any) -> dict[str, Any]:

@@ -24,17 +24,17 @@ def states_after_each_step(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="states")["x"]
-    with plots.style():
-        figure = plots.new_figure(9.2, 5.4)
+    with plot.style():
+        figure = plot.new_figure(9.2, 5.4)
         for axes, (step, title) in zip(figure.subplots(2, 3).ravel(), TITLES.items(), strict=True):
             x = data.sel(step=step).values
             line = step in ("projection", "separation")
             for j, (colour, marker) in enumerate(zip(NAMES, "osD", strict=True)):
                 height = np.full(x.shape[1], j + 1) if line else x[j, :, 1]
-                style = {"color": plots.PALETTE[colour], "ms": 5, "alpha": 0.85, "mec": "white", "mew": 0.5}
+                style = {"color": plot.PALETTE[colour], "ms": 5, "alpha": 0.85, "mec": "white", "mew": 0.5}
                 axes.plot(x[j, :, 0], height, marker, label=f"sequence {j + 1}", **style)
             if step in ("selection", "collapse"):
                 radius = x[..., 0].max()
@@ -60,16 +60,16 @@ def blocks_against_the_bound(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     marks = {"code": ("o", "blue", "one block of codes"), "rounds": ("s", "vermillion", "rounds")}
-    with plots.style():
-        figure = plots.new_figure(4.8, 3.8)
+    with plot.style():
+        figure = plot.new_figure(4.8, 3.8)
         axes = figure.subplots()
         for mode in MODES:
             rows = [(TABLE[c["row"]].bound, float(d["blocks"])) for c, d in results.where(part="table", mode=mode)]
             marker, colour, label = marks[mode]
-            axes.loglog(*np.array(rows).T, marker, color=plots.PALETTE[colour], label=label, mec="white", mew=0.6)
+            axes.loglog(*np.array(rows).T, marker, color=plot.PALETTE[colour], label=label, mec="white", mew=0.6)
         ends = np.array([min(row.bound for row in TABLE.values()), max(row.bound for row in TABLE.values())])
         axes.loglog(ends, ends, color="#333333", lw=1.1, label="$L = 2M + 2N + 1$")
         axes.set(xlabel="published number of blocks, $2M + 2N + 1$", ylabel="blocks $L$ of the network")
@@ -83,18 +83,18 @@ def softmax_against_hardmax(results: Results) -> Any:
     falls to that of rounding at once, where errors of attention no longer leave the plateaus of the last blocks.
     Dotted: the β that the margins of the network give as enough.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(5.4, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.4, 3.6)
         axes = figure.subplots()
         for mode, colour, marker in zip(MODES, ("blue", "vermillion"), "os", strict=True):
             data = results.select(part="softmax", mode=mode)
             told = {"code": "codes", "rounds": "rounds"}[mode]
             axes.loglog(
-                data["beta"], data["error"], f"{marker}-", ms=3, color=plots.PALETTE[colour], lw=1.1, label=told
+                data["beta"], data["error"], f"{marker}-", ms=3, color=plot.PALETTE[colour], lw=1.1, label=told
             )
-            axes.axvline(float(data["sufficient"]), color=plots.PALETTE[colour], ls=":", lw=1.3)
+            axes.axvline(float(data["sufficient"]), color=plot.PALETTE[colour], ls=":", lw=1.3)
         axes.axvline(1e-9, color="#8A949E", ls=":", lw=1.3, label="enough by the margins")
         axes.set(xlim=(0.04, 500), ylim=(1e-17, 30))
         axes.set(xlabel=r"inverse temperature $\beta$", ylabel="largest error / largest output")

@@ -13,24 +13,24 @@ def losses_of_training(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.4)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.4)
         left, right = figure.subplots(1, 2, sharey=True)
         single, warm = results.select(part="single"), results.select(part="warm")
         curve = single["loss"].values
-        left.loglog(np.arange(1, len(curve) + 1), curve, color=plots.PALETTE["blue"], lw=1.0, label="loss")
+        left.loglog(np.arange(1, len(curve) + 1), curve, color=plot.PALETTE["blue"], lw=1.0, label="loss")
         bound = SMALL * float(single["square"])
-        left.axhline(bound, color=plots.PALETTE["vermillion"], ls="--", lw=1.2, label=r"$\varepsilon|\theta^*|^2$")
+        left.axhline(bound, color=plot.PALETTE["vermillion"], ls="--", lw=1.2, label=r"$\varepsilon|\theta^*|^2$")
         left.set(title=r"$\varepsilon = 10^{-4}$", xlabel="epoch", ylabel="loss")
         curve, ends = warm["loss"].values, np.cumsum(warm["epochs"].values)
-        right.loglog(np.arange(1, len(curve) + 1), curve, color=plots.PALETTE["blue"], lw=0.8, label="loss")
+        right.loglog(np.arange(1, len(curve) + 1), curve, color=plot.PALETTE["blue"], lw=0.8, label="loss")
         for k, (eps, end) in enumerate(zip(warm["eps"].values, ends, strict=True)):
             start = ends[k - 1] if k else 1
             level = eps * float(warm["square"])
             label = r"$\varepsilon|\theta^*|^2$" if k == 0 else None
-            right.plot([start, end], [level] * 2, color=plots.PALETTE["vermillion"], ls="--", lw=1.2, label=label)
+            right.plot([start, end], [level] * 2, color=plot.PALETTE["vermillion"], ls="--", lw=1.2, label=label)
             power = int(np.round(np.log10(eps)))
             right.annotate(
                 rf"$\varepsilon = 10^{{{power}}}$",

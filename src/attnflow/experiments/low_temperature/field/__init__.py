@@ -64,7 +64,7 @@ def _circle() -> "xarray.Dataset":
         {
             "length": ("kappa", np.linalg.norm(read, axis=1)),
             "along": ("kappa", read @ star),
-            "bessel": ("kappa", np.asarray(af.uniform_mean(kappa, d=2))),
+            "bessel": ("kappa", np.asarray(af.reductions.uniform_mean(kappa, d=2))),
             "convention": ("coordinate", sheared),
             "correction": ("angle", bent),
             "gradient": ("angle", slope),
@@ -88,19 +88,21 @@ def _clusters() -> "xarray.Dataset":
     pair, m, betas = jnp.asarray([c, -c]), jnp.asarray([0.3, 0.7]), jnp.asarray(BETAS)
 
     def error(beta: Any) -> Any:
-        field = af.field(af.SelfAttention(af.Softmax(beta=beta, B=B, V=V)), 0.0, pair, m)
-        return jnp.abs(jnp.stack(af.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=m)) - field).max()
+        field = af.models.field(af.SelfAttention(af.Softmax(beta=beta, B=B, V=V)), 0.0, pair, m)
+        return jnp.abs(jnp.stack(af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=m)) - field).max()
 
     errors = np.asarray(jax.jit(jax.vmap(error))(betas))
     V, B = np.diag([1.0, 2.0]), np.diag([3.0, 1.0])
-    rates = af.cluster_rates(V=V, B=B)
+    rates = af.reductions.cluster_rates(V=V, B=B)
     model = af.SelfAttention(af.Softmax(beta=50.0, B=B, V=V))
 
     @jax.jit
     def derivatives() -> Any:
         """Of the velocity across e: of one token at zero temperature, and of four tokens of one cluster."""
-        free = jax.jacfwd(lambda x: af.zero_temperature_field(x, V=V, B=B))(jnp.asarray([1.0, 0.0]))[1, 1]
-        return free, jax.jacfwd(lambda u: af.field(model, 0.0, jnp.stack([jnp.ones(4), u], axis=1))[:, 1])(jnp.zeros(4))
+        free = jax.jacfwd(lambda x: af.reductions.zero_temperature_field(x, V=V, B=B))(jnp.asarray([1.0, 0.0]))[1, 1]
+        return free, jax.jacfwd(lambda u: af.models.field(model, 0.0, jnp.stack([jnp.ones(4), u], axis=1))[:, 1])(
+            jnp.zeros(4)
+        )
 
     free, tight = derivatives()
     eigenvalues = np.sort(np.linalg.eigvals(np.asarray(tight)).real)

@@ -52,14 +52,14 @@ def _planar(cell: Cell) -> "xarray.Dataset":
     V, B = (np.diag(entries) for entries in PLANAR[cell["case"]])
     x0, w = refined_nodes(NODES, NEAREST, uniform)
     ts = np.linspace(0, LATE[1], 65)
-    xs = np.asarray(af.zero_temperature_flow(x0, ts, V=V, B=B))
+    xs = np.asarray(af.reductions.zero_temperature_flow(x0, ts, V=V, B=B))
     found = {f"W{p}": np.asarray(af.measures.two_diracs(xs, [1.0, 0.0], (0.5, 0.5), p, w)) for p in (1, 2)}
     late = ts >= LATE[0]
     return xarray.Dataset(
         {
             **{name: ("time", value) for name, value in found.items()},
             "rate": ("p", [-np.polyfit(ts[late], np.log(found[f"W{p}"][late]), 1)[0] for p in (1, 2)]),
-            "predicted": ("p", [af.low_temperature_rates(V=V, B=B, p=p).rate for p in (1, 2)]),
+            "predicted": ("p", [af.reductions.low_temperature_rates(V=V, B=B, p=p).rate for p in (1, 2)]),
         },
         coords={"time": ts, "p": [1, 2]},
     )
@@ -75,8 +75,8 @@ def _plane(cell: Cell) -> "xarray.Dataset":
     V, B = np.diag([2.0, 2.0, 1.0]), np.eye(3)
     x0 = np.random.default_rng(0).normal(size=(POINTS, 3))
     x0 /= np.linalg.norm(x0, axis=1, keepdims=True)
-    target = np.asarray(af.projection_map(x0, V=V, B=B))
-    xs = np.asarray(af.zero_temperature_flow(x0, TIMES, V=V, B=B))
+    target = np.asarray(af.reductions.projection_map(x0, V=V, B=B))
+    xs = np.asarray(af.reductions.zero_temperature_flow(x0, TIMES, V=V, B=B))
     return xarray.Dataset(
         {
             "W2": ("time", [af.measures.wasserstein(x, target) for x in xs]),
@@ -104,13 +104,13 @@ def _escape(cell: Cell) -> "xarray.Dataset":
     azimuth = (np.arange(80) + 0.5) / 80 * np.pi / 2  # the rest follows by symmetry
     across = np.sqrt(1 - first**2)[None, :]
     x0 = np.broadcast_arrays(first[None, :], across * np.cos(azimuth)[:, None], across * np.sin(azimuth)[:, None])
-    xs = af.zero_temperature_flow(np.stack(x0, axis=-1).reshape(-1, 3), [0.0, *times], V=V, B=B)
+    xs = af.reductions.zero_temperature_flow(np.stack(x0, axis=-1).reshape(-1, 3), [0.0, *times], V=V, B=B)
     reached = np.asarray(xs[1:, :, 0]).reshape(2, len(azimuth), len(first))
     mass = [np.mean([np.exp(np.interp(np.log(FAR), np.log(row), np.log(first))) for row in rows]) for rows in reached]
     return xarray.Dataset(
         {
             "rate": np.log(mass[0] / mass[1]) / (times[1] - times[0]),
-            "predicted": af.low_temperature_rates(V=V, B=B).escape,
+            "predicted": af.reductions.low_temperature_rates(V=V, B=B).escape,
         }
     )
 
@@ -127,14 +127,14 @@ def _closed_form(cell: Cell) -> "xarray.Dataset":
     x0 = rng.normal(size=(8, 3))
     x0 /= np.linalg.norm(x0, axis=1, keepdims=True)
     ts = np.array([0.0, 0.5, 2.0, 5.0])
-    model = af.Flow(lambda t, x, w: af.zero_temperature_field(x, V=V, B=B), af.Sphere())
+    model = af.Flow(lambda t, x, w: af.reductions.zero_temperature_field(x, V=V, B=B), af.Sphere())
     run = af.simulate(model, x0, ts=ts, solver="dopri8", rtol=1e-11, atol=1e-13)
-    closed = np.asarray(af.zero_temperature_flow(x0, [*ts, 200.0], V=V, B=B))
-    with_identity = np.asarray(af.projection_map(x0, V=np.eye(3), B=np.eye(3)))
+    closed = np.asarray(af.reductions.zero_temperature_flow(x0, [*ts, 200.0], V=V, B=B))
+    with_identity = np.asarray(af.reductions.projection_map(x0, V=np.eye(3), B=np.eye(3)))
     return xarray.Dataset(
         {
             "difference": float(np.abs(closed[:-1] - np.asarray(run.xs)).max()),
-            "projection": float(np.abs(closed[-1] - np.asarray(af.projection_map(x0, V=V, B=B))).max()),
+            "projection": float(np.abs(closed[-1] - np.asarray(af.reductions.projection_map(x0, V=V, B=B))).max()),
             "identity": float(np.abs(with_identity - x0).max()),
         }
     )

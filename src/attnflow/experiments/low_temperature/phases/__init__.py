@@ -51,15 +51,15 @@ def compute(cell: Cell) -> "xarray.Dataset":
     x0, w = refined_nodes(cell["n"], cell["l_min"], asymmetric)
     ts = np.round(np.arange(0, cell["t1"] + SPACING / 2, SPACING), 9)
     xs = follow(cell["betas"], V, B, x0, w, ts, cell["dt"])
-    space = af.dominant_eigenspace(af.zero_temperature_matrix(V=V, B=B))
+    space = af.reductions.dominant_eigenspace(af.reductions.zero_temperature_matrix(V=V, B=B))
     sign = np.sign(space.basis[0, 0])
     e, left, top = sign * space.basis[:, 0], sign * space.left[0], np.linalg.eigh(V)[1][:, -1]
     plus = float(w[x0 @ left > 0].sum())
     W2 = af.measures.two_diracs(xs, e, (plus, 1 - plus), w=w)
     overlap = (xs @ top) ** 2 @ w
-    limit = np.asarray(af.zero_temperature_flow(x0, [0.0, *SYNCHRONOUS], V=V, B=B))[1:]
+    limit = np.asarray(af.reductions.zero_temperature_flow(x0, [0.0, *SYNCHRONOUS], V=V, B=B))[1:]
     same = np.searchsorted(ts, np.array(SYNCHRONOUS) - 1e-6)
-    reports = [af.phase_report(ts, *curves) for curves in zip(np.atleast_2d(W2), overlap, strict=True)]
+    reports = [af.diagnostics.phase_report(ts, *curves) for curves in zip(np.atleast_2d(W2), overlap, strict=True)]
     shown = xs[cell["betas"].index(SHOWN) if SHOWN in cell["betas"] else -1]
     return xarray.Dataset(
         {

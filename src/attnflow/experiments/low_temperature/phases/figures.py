@@ -20,11 +20,11 @@ def three_phases(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = _data(results)
-    with plots.style():
-        figure = plots.new_figure(6.4, 4.2)
+    with plot.style():
+        figure = plot.new_figure(6.4, 4.2)
         axes = figure.add_subplot()
         t = data["time"].values
         for beta, colour in zip(data["beta"].values, colours(data.sizes["beta"]), strict=True):
@@ -49,13 +49,13 @@ def closest_approach(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = _data(results)
     beta, log = data["beta"].values, np.log(data["beta"].values)
-    blue, red, green = (plots.PALETTE[name] for name in ("blue", "vermillion", "green"))
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.6)
+    blue, red, green = (plot.PALETTE[name] for name in ("blue", "vermillion", "green"))
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.6)
         left, right = figure.subplots(1, 2)
         least = data["W2_min"].values
         left.loglog(beta, least[3] * (beta / beta[3]) ** -0.5, color=GREY, ls=(0, (4, 3)), lw=1.1, label="slope $-1/2$")
@@ -91,18 +91,18 @@ def law_on_the_circle(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = _data(results)
     times, titles = _moments(data)
     w, theta = data["weight"].values, np.linspace(-np.pi / 2 - 0.6, 3 * np.pi / 2 - 0.6, 721)
-    with plots.style():
-        figure = plots.new_figure(9.6, 2.6)
+    with plot.style():
+        figure = plot.new_figure(9.6, 2.6)
         for axes, time, title in zip(figure.subplots(1, 5, sharey=True), times, titles, strict=True):
             angle = data["shown_angle"].sel(time=time, method="nearest").values
             apart = np.mod(theta[:, None] - angle[None, :] + np.pi, 2 * np.pi) - np.pi
             mass = np.exp(-((apart / 0.04) ** 2) / 2) @ w / (0.04 * np.sqrt(2 * np.pi))
-            axes.fill_between(theta, 1e-3, np.maximum(mass, 1e-3), color=plots.PALETTE["blue"], lw=0)
+            axes.fill_between(theta, 1e-3, np.maximum(mass, 1e-3), color=plot.PALETTE["blue"], lw=0)
             for place, dash in ((0, (4, 3)), (np.pi, (4, 3)), (np.pi / 2, (1, 2)), (-np.pi / 2, (1, 2))):
                 axes.axvline(place, color=GREY, lw=0.9, ls=(0, dash))
             axes.set(xlim=(theta[0], theta[-1]), yscale="log", ylim=(2e-3, 20), xlabel=r"angle $\theta$")
@@ -117,10 +117,10 @@ def overlaps_cross(results: Results) -> Any:
     (where the terminal phase leads). They cross at the exit. Left: V and B commute, and the two directions are
     orthogonal; right: they do not.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(8.6, 4.0)
+    with plot.style():
+        figure = plot.new_figure(8.6, 4.0)
         cases = (
             ("reference", (16.0, 128.0), r"$V = \mathrm{diag}(1, 2)$, $B = \mathrm{diag}(3, 1)$", 20),
             ("turned", (8.0, 32.0), r"$V$ and $B^\top$ do not commute", 12),
@@ -130,7 +130,7 @@ def overlaps_cross(results: Results) -> Any:
             for variable, colour, text in (("overlap_E", "blue", "$E$"), ("overlap_top", "vermillion", "top of $V$")):
                 for beta, dash in zip(betas, ("-", (0, (4, 2))), strict=True):
                     curve, label = data[variable].sel(beta=beta), rf"along {text}, $\beta = {beta:g}$"
-                    axes.plot(data["time"], curve, color=plots.PALETTE[colour], ls=dash, label=label)
+                    axes.plot(data["time"], curve, color=plot.PALETTE[colour], ls=dash, label=label)
             axes.set(xlabel=CLOCK, xlim=(0, end), ylim=(0, 1.05), title=title)
             axes.grid()
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)

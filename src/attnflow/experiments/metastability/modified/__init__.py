@@ -31,7 +31,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     near = 1 / np.sqrt(beta * np.log(beta))
     model = af.SelfAttention(attention("shifted USA", beta))
     run = af.long_time(model, tokens("prepared"), merge_distance=2 * np.sin(near / 2), points=POINTS)
-    found = af.staircase(refined(run), "paper")
+    found = af.diagnostics.staircase(refined(run), "paper")
     merges = np.array([p.end for p in found.plateaus[:-1]])
     theta = angles("prepared")
     n = len(theta)
@@ -70,12 +70,12 @@ def steps_of_the_proof(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     k = np.arange(2, 6)
     ends = np.concatenate([[0], np.cumsum(5 / (2 * k))])
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.8)
         axes = figure.add_subplot()
         for (cell, data), colour in zip(results, colours(len(results)), strict=True):
             power = round(np.log10(cell["beta"]), 9)

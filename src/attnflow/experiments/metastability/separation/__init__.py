@@ -38,8 +38,8 @@ def _flow(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     beta, x0, centres = cell["beta"], tokens("caps"), np.eye(3)
-    report = af.separation_report(x0, centres, eps=EPS, beta=beta, lam=LAMBDA)
-    measure = af.separation_report(x0, centres, eps=EPS, beta=beta, lam=LAMBDA, mean_field=True)
+    report = af.diagnostics.separation_report(x0, centres, eps=EPS, beta=beta, lam=LAMBDA)
+    measure = af.diagnostics.separation_report(x0, centres, eps=EPS, beta=beta, lam=LAMBDA, mean_field=True)
     run = af.long_time(af.SelfAttention(attention(cell["kind"], beta)), np.repeat(x0, COPIES, axis=0))
     merges = {event["clusters"]: event["log_t"] for event in run.events}
     promised = [_at(run, report.log_T1), _at(run, report.log_T2)]
@@ -120,7 +120,7 @@ def promised_and_true_times(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     chosen = [(cell["beta"], data) for cell, data in results.where(part="flow", kind="SA")]
     betas = np.array([beta for beta, _ in chosen])
@@ -133,8 +133,8 @@ def promised_and_true_times(results: Results) -> Any:
             "merged": lambda d: d["merge_log_t"].sel(left=2),
         }.items()
     }
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.8)
         axes = figure.add_subplot()
         ordered = decades["first"] < decades["second"]
         axes.fill_between(
@@ -146,7 +146,7 @@ def promised_and_true_times(results: Results) -> Any:
             ("first", ":", "blue", "bound of $T_1$"),
             ("met", "s-", "green", "tokens of each cap have met"),
         ):
-            axes.plot(betas, decades[name], style, color=plots.PALETTE[colour], ms=4, label=label)
+            axes.plot(betas, decades[name], style, color=plot.PALETTE[colour], ms=4, label=label)
         axes.set(xlabel=r"$\beta$", ylabel=r"$\log_{10}\,t$ (SA)", ylim=(0, None))
         axes.legend()
         axes.grid()

@@ -41,7 +41,7 @@ def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     beta = cell["beta"]
     run = af.long_time(af.SelfAttention(attention(cell["kind"], beta)), tokens(cell["data"]), points=POINTS)
     drawn = refined(run, 6 if cell["data"] == "figure" else 1)
-    clocks = {name: af.staircase(drawn, name) for name in ("arclength", "paper")}
+    clocks = {name: af.diagnostics.staircase(drawn, name) for name in ("arclength", "paper")}
     left = [after(run, event, beta) for event in run.events]
     rows = {"arclength": clocks["arclength"].tau, "paper": clocks["paper"].tau, "energy": clocks["arclength"].energy}
     data = {
@@ -49,7 +49,7 @@ def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
         "log_time": ("time", clocks["arclength"].log_ts),
         "row_energy": ("row", energy_of_rows(run)),
         **{name: ("merge", np.asarray(left)[:, k]) for k, name in enumerate(("height", "bound", "gap"))},
-        "plateau": ("plateau", [p.predicted for p in af.staircase(run).flat]),
+        "plateau": ("plateau", [p.predicted for p in af.diagnostics.staircase(run).flat]),
     }
     return xarray.Dataset(data), run
 

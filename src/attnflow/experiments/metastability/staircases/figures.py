@@ -11,10 +11,10 @@ def staircases_of_w32(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.6)
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.6)
         for axes, kind in zip(figure.subplots(1, 2, sharey=True), ("SA", "shifted USA"), strict=True):
             chosen = list(results.where(data="W32", kind=kind))
             heights = np.unique(np.round(np.concatenate([np.asarray(data["plateau"]) for _, data in chosen]), 9))
@@ -35,15 +35,15 @@ def energy_approaches_steps(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     clocks = {
         r"$\log(t)\,/\,\beta$": None,
         r"length of the path $/\log\beta$": "arclength",
         r"time of the proof": "paper",
     }
-    with plots.style():
-        figure = plots.new_figure(9.6, 5.6)
+    with plot.style():
+        figure = plot.new_figure(9.6, 5.6)
         grid = figure.subplots(2, 3, sharey=True)
         for row, kind in zip(grid, ("shifted USA", "SA"), strict=True):
             chosen = list(results.where(data="figure", kind=kind))
@@ -65,14 +65,14 @@ def saddle_to_saddle(results: Results) -> Any:
     """The angles of 32 tokens on the circle against the logarithm of time, SA at two β. A dot is a merge, its area the
     mass of the new cluster: the flow goes from one configuration of clusters to the next and waits there.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     runs = list(results.where(data="W32", kind="SA").runs())
     runs = runs[1::2] or runs  # a moderate β and a large one
-    with plots.style():
-        figure = plots.new_figure(4.6 * len(runs), 4.0)
+    with plot.style():
+        figure = plot.new_figure(4.6 * len(runs), 4.0)
         for axes, (cell, run) in zip(figure.subplots(1, len(runs), sharey=True, squeeze=False)[0], runs, strict=True):
-            plots.merges(run, ax=axes)
+            plot.merges(run, ax=axes)
             axes.set_title(rf"$\beta = {cell['beta']:g}$")
         for axes in figure.axes[1:]:
             axes.set_ylabel("")
@@ -81,10 +81,10 @@ def saddle_to_saddle(results: Results) -> Any:
 
 def tree_on_the_sphere(results: Results) -> Any:
     """Who merges with whom: 24 tokens on the sphere, SA at the largest β. The width of a branch grows with its mass."""
-    from attnflow import plots
+    from attnflow import plot
 
     *_, (_, run) = results.where(data="S2").runs()
-    return plots.merges(run, view="tree")
+    return plot.merges(run, view="tree")
 
 
 def colours(count: int) -> list[Any]:

@@ -45,14 +45,14 @@ def _modes(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     key = jax.random.fold_in(jax.random.key(cell["seed"]), int(cell["n"] + 1000 * cell["beta"]))
-    found = af.modes(
+    found = af.diagnostics.modes(
         af.sphere.uniform(n=cell["draws"] * cell["n"], d=2, key=key).reshape(-1, cell["n"], 2), cell["beta"]
     )
     return xarray.Dataset(
         {
             "modes": ("draw", np.asarray(found.count)),
             "certified": ("draw", np.asarray(found.certified, np.int8)),
-            "formula": float(af.expected_modes_circle(cell["beta"])),
+            "formula": float(af.reductions.expected_modes_circle(cell["beta"])),
         }
     )
 
@@ -70,7 +70,7 @@ def _clusters(cell: Cell) -> "xarray.Dataset":
         _tokens,
         realizations=cell["draws"],
         ts=COUNTED,
-        reduce=af.Histogram(_count, np.arange(N + 1) + 0.5),
+        reduce=af.flows.Histogram(_count, np.arange(N + 1) + 0.5),
         key=jax.random.key(cell["seed"]),
         solver="rk4",
         dt=STEP,
@@ -78,7 +78,7 @@ def _clusters(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(
         {
             "draws": (("beta", "time", "clusters"), np.asarray(result.values)),
-            "fastest": ("beta", np.asarray(af.fastest_mode(cell["betas"]))),
+            "fastest": ("beta", np.asarray(af.reductions.fastest_mode(cell["betas"]))),
         },
         coords={"beta": cell["betas"], "time": list(COUNTED), "clusters": np.arange(1, N + 1)},
     )

@@ -14,25 +14,25 @@ def number_of_modes(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     fine = np.geomspace(1, 150, 200)
-    with plots.style():
-        figure = plots.new_figure(5.4, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.4, 3.8)
         axes = figure.add_subplot()
         axes.plot(
             fine,
-            np.asarray(af.expected_modes_circle(fine)) / np.sqrt(fine),
-            color=plots.PALETTE["vermillion"],
+            np.asarray(af.reductions.expected_modes_circle(fine)) / np.sqrt(fine),
+            color=plot.PALETTE["vermillion"],
             label="closed form",
         )
-        limit = {"color": plots.PALETTE["black"], "lw": 1.1, "ls": (0, (4, 3)), "label": r"$\sqrt{3/2}$"}
+        limit = {"color": plot.PALETTE["black"], "lw": 1.1, "ls": (0, (4, 3)), "label": r"$\sqrt{3/2}$"}
         axes.axhline(np.sqrt(1.5), **limit)
         for n, colour, marker in ((32, "sky", "s"), (256, "blue", "o")):
             betas = [beta for of, beta in TABLE if of == n]
             value, error = np.array([mean_number(results, n, beta) for beta in betas]).T / np.sqrt(betas)
             place = np.array(betas) * (0.97 if n == 32 else 1.03)  # side by side
-            mark = {"fmt": marker, "ms": 5, "color": plots.PALETTE[colour], "capsize": 3}
+            mark = {"fmt": marker, "ms": 5, "color": plot.PALETTE[colour], "capsize": 3}
             axes.errorbar(place, value, yerr=2 * error, label=f"counted, $n = {n}$", zorder=3, **mark)
         axes.set(xscale="log", xlabel=r"$\beta$", ylabel=r"number of modes / $\sqrt{\beta}$", ylim=(1.1, 1.35))
         axes.grid()
@@ -47,11 +47,11 @@ def modes_and_clusters(results: Results) -> Any:
     """
     import math
 
-    from attnflow import plots
+    from attnflow import plot
 
     waves = results.select(part="clusters")["fastest"]
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.8)
         axes = figure.add_subplot()
         place = range(len(BETAS))
         rows = [
@@ -64,7 +64,7 @@ def modes_and_clusters(results: Results) -> Any:
         rows.append(("clusters, longest plateau", [on_the_plateau(results, b) for b in BETAS], "green", "D"))
         for (name, values, colour, marker), shift in zip(rows, (0.0, -0.18, -0.06, 0.06, 0.18), strict=True):
             size = 16 if marker == "_" else 5
-            mark = {"fmt": marker, "ms": size, "mew": 2 if marker == "_" else 1, "color": plots.PALETTE[colour]}
+            mark = {"fmt": marker, "ms": size, "mew": 2 if marker == "_" else 1, "color": plot.PALETTE[colour]}
             where, error = [p + shift for p in place], [2 * v[1] for v in values]
             error = None if marker == "_" else error
             axes.errorbar(where, [v[0] for v in values], yerr=error, capsize=3, label=name, **mark)

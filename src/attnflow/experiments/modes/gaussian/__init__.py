@@ -46,16 +46,16 @@ def _counts(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     n, beta = cell["n"], cell["beta"]
-    found = af.modes(_tokens(cell), beta)
-    end = float(af.belt(n=n, beta=beta)[1])
+    found = af.diagnostics.modes(_tokens(cell), beta)
+    end = float(af.reductions.belt(n=n, beta=beta)[1])
     inside = np.sum(np.abs(found.locations[..., 0]) <= end, axis=-1)
     return xarray.Dataset(
         {
             "modes": ("draw", found.count),
             "inside": ("draw", inside),
             "certified": ("draw", np.asarray(found.certified, np.int8)),
-            "kac_rice": float(af.expected_modes_line(n=n, beta=beta)),
-            "leading": float(af.belt_modes(n=n, beta=beta)),
+            "kac_rice": float(af.reductions.expected_modes_line(n=n, beta=beta)),
+            "leading": float(af.reductions.belt_modes(n=n, beta=beta)),
         }
     )
 
@@ -70,7 +70,7 @@ def _picture(cell: Cell) -> "xarray.Dataset":
 
     n, beta = cell["n"], cell["beta"]
     tokens = _tokens(cell)
-    found = af.modes(tokens, beta)
+    found = af.diagnostics.modes(tokens, beta)
     t = np.linspace(-5, 5, 1001)
     places = np.concatenate([t, found.locations[0, :, 0]])[:, None]
     # The log of a sum of exponentials over tokens: the tails do not underflow.
@@ -81,8 +81,8 @@ def _picture(cell: Cell) -> "xarray.Dataset":
             "location": (("draw", "mode"), found.locations[..., 0]),
             "log_density": ("t", log_density[: t.size]),
             "log_height": ("mode", log_density[t.size :]),
-            "kac_rice": ("t", np.asarray(af.kac_rice_density(t, n=n, beta=beta))),
-            "belt": ("end", [float(end) for end in af.belt(n=n, beta=beta)]),
+            "kac_rice": ("t", np.asarray(af.reductions.kac_rice_density(t, n=n, beta=beta))),
+            "belt": ("end", [float(end) for end in af.reductions.belt(n=n, beta=beta)]),
             "certified": ("draw", np.asarray(found.certified, np.int8)),
         },
         coords={"t": t},

@@ -47,7 +47,7 @@ def _circle(cell: Cell) -> "tuple[xarray.Dataset, Run]":
         "energy": ("time", np.asarray(af.energy(run))),
         "clusters": ("time", af.clusters(run, eps=0.05).count),
         "points": ("time", af.clusters(run, eps=0.02).count),
-        "criticality": af.localization.criticality(run),
+        "criticality": af.reductions.localization.criticality(run),
     }
     return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), run
 
@@ -59,7 +59,7 @@ def descent(case: str, t1: float) -> Any:
     import attnflow as af
 
     activation, omega = CIRCLE[case]
-    model = af.PerceptronBlock(1.0, af.Perceptron([[1.0, 0.0]], 0.0, omega, activation), repulsive=True)
+    model = af.PerceptronBlock(1.0, af.models.Perceptron([[1.0, 0.0]], 0.0, omega, activation), repulsive=True)
     ts = np.append(0.0, STEP * np.unique(np.round(np.geomspace(1, t1 / STEP, 60))))
     return af.simulate(model, af.sphere.weyl(n=100, d=2), ts=ts, solver="rk4", dt=STEP)
 
@@ -78,7 +78,7 @@ def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     if cell["case"] == "two maxima":  # the others have no weight: one program serves all
         a = a.at[:2].set(np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]))
         weight[2:] = 0
-    perceptron = af.Perceptron(a, BIAS, weight, activation)
+    perceptron = af.models.Perceptron(a, BIAS, weight, activation)
     x0 = af.sphere.uniform(n=TOKENS, d=3, key=jax.random.key(DRAW))
     ts = np.append(np.linspace(0.0, 10.0, 51), cell["t1"])
     run = af.simulate(af.PerceptronBlock(1.0, perceptron), x0, ts=ts, solver="rk4", dt=0.1)
@@ -95,7 +95,7 @@ def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     data = {
         "energy": ("time", np.asarray(af.energy(run))),
         "clusters": af.clusters(run, at=-1).count,
-        "criticality": af.localization.criticality(run),
+        "criticality": af.reductions.localization.criticality(run),
         "external": (("latitude", "longitude"), external),
         # The maximum of U, on the grid or where tokens found a larger value.
         "largest": max(float(external.max()), float(perceptron.potential(run.xs[-1]).max())),
@@ -128,10 +128,10 @@ def _four_flows(a: Any, b: Any, omega: Any, x0: Any, w: Any, h: float = 1e-5) ->
 
     energies, errors = [], []
     for repulsive, divided in ((False, False), (False, True), (True, False), (True, True)):
-        model = af.PerceptronBlock(1.0, af.Perceptron(a, b, omega, "gelu"), repulsive, divided)
+        model = af.PerceptronBlock(1.0, af.models.Perceptron(a, b, omega, "gelu"), repulsive, divided)
 
         def seen(x: Any, model: Any = model) -> tuple[Any, Any]:
-            v = af.field(model, 0.0, x, w)
+            v = af.models.field(model, 0.0, x, w)
             moved = model.space.retract(jnp.stack([x, x, x]), jnp.array([0.0, h, -h])[:, None, None] * v)
             declared = model.energy()
             energy, ahead, behind = jax.lax.map(lambda y: declared.value(y, w, scale="E+U"), moved)
@@ -157,7 +157,7 @@ def runge_kutta(model: Any, x0: Any, w: Any, *, step: float, between: int, saved
     def one(_: Any, x: Any) -> Any:
         def stage(k: Any, state: Any) -> Any:
             y, total = state
-            v = af.field(model, 0.0, y, w)
+            v = af.models.field(model, 0.0, y, w)
             return model.space.nearest(x + step * ahead[k] * v), total + weight[k] * v
 
         return model.space.nearest(x + step * jax.lax.fori_loop(0, 4, stage, (x, jnp.zeros_like(x)))[1])
@@ -182,8 +182,8 @@ def _poles(cell: Cell) -> "xarray.Dataset":
     x = jnp.array([[np.sin(angle), 0.0, np.cos(angle)], [0.0, 0.0, -1.0]])
 
     def rate(omega: Any) -> Any:
-        perceptron = af.Perceptron([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], BIAS, omega, "relu")
-        return af.field(af.PerceptronBlock(1.0, perceptron), 0.0, x, mass)[0, 0] / angle
+        perceptron = af.models.Perceptron([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]], BIAS, omega, "relu")
+        return af.models.field(af.PerceptronBlock(1.0, perceptron), 0.0, x, mass)[0, 0] / angle
 
     rates = np.asarray(jax.jit(jax.vmap(rate))(jnp.array([OMEGA, 0.0])))
     return xarray.Dataset({"rate": ("potential", rates)}, coords={"potential": ["two maxima", "zero"]})

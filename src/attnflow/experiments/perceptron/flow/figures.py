@@ -14,18 +14,18 @@ def from_tokens_to_atoms(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     names = {"relu": "ReLU, ω = 3", "zero": "no potential", "linear": "linear potential"}
-    with plots.style():
-        figure = plots.new_figure(9.6, 3.4)
+    with plot.style():
+        figure = plot.new_figure(9.6, 3.4)
         for ax, (case, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
             run, data = results.run(part="circle", case=case), results.select(part="circle", case=case)
             t, x = np.asarray(run.ts)[1:], np.asarray(run.xs)[1:]
             wrapped = np.degrees(np.arctan2(x[:, :, 1], x[:, :, 0])) % 360
             # A token that crosses the cut is drawn as two lines.
             broken = np.where(np.abs(np.diff(wrapped, axis=0, prepend=wrapped[:1])) > 180, np.nan, wrapped)
-            ax.semilogx(t, broken, color=plots.PALETTE["blue"], lw=0.6, alpha=0.75)
+            ax.semilogx(t, broken, color=plot.PALETTE["blue"], lw=0.6, alpha=0.75)
             count = int(data["points"][-1])
             ax.set_title(f"{name}\n{count} distinct points at the end")
             ax.set(xlabel="$t$ (USA)", yticks=[0, 90, 180, 270, 360], ylim=(0, 360), xlim=(t[0], t[-1]))
@@ -38,16 +38,16 @@ def energy_along_flows(results: Results) -> Any:
     not the minimiser, so that the curves level off above zero. Middle: clusters within 0.05 on the same runs, and the
     control without a potential. Right: ascents on S², below the bound e/2 + max U of the Dirac.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     names = {"relu": "ReLU, ω = 3", "relu-minus": "ReLU, ω = −3", "zero": "no potential"}
     colours = {"relu": "blue", "relu-minus": "vermillion", "zero": "black", "tanh": "green", "two maxima": "purple"}
-    with plots.style():
-        figure = plots.new_figure(10.2, 3.3)
+    with plot.style():
+        figure = plot.new_figure(10.2, 3.3)
         left, middle, right = figure.subplots(1, 3)
         for case, name in names.items():
             data = results.select(part="circle", case=case).isel(time=slice(1, None))
-            colour = plots.PALETTE[colours[case]]
+            colour = plot.PALETTE[colours[case]]
             if case in LEAST:
                 left.loglog(data["time"], data["energy"] - LEAST[case], color=colour, label=name)
             middle.loglog(data["time"], data["clusters"], color=colour, label=name, drawstyle="steps-post")
@@ -59,7 +59,7 @@ def energy_along_flows(results: Results) -> Any:
             data = results.select(part="sphere", case=case)
             label = {"zero": "no potential", "relu": "ReLU", "tanh": "tanh", "two maxima": "ReLU, two maxima"}[case]
             bound = E / 2 + float(data["largest"])
-            right.plot(data["time"], data["energy"] / bound, color=plots.PALETTE[colours[case]], label=label)
+            right.plot(data["time"], data["energy"] / bound, color=plot.PALETTE[colours[case]], label=label)
         right.axhline(1, color="#8A949E", lw=0.9, ls=(0, (4, 3)))
         right.set(xlabel="$t$ (USA)", ylabel=r"energy over $e/2 + \max U$", xlim=(0, 8))
         for ax in (left, middle, right):
@@ -76,13 +76,13 @@ def tokens_over_the_potential(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
     names = {"zero": "no potential", "relu": "ReLU, six neurons", "two maxima": "ReLU, two opposite neurons",
              "tanh": "tanh, six neurons"}  # fmt: skip
-    with plots.style():
-        figure = plots.new_figure(9.6, 5.6)
+    with plot.style():
+        figure = plot.new_figure(9.6, 5.6)
         axes = figure.subplots(2, 2, subplot_kw={"projection": "mollweide"})
         for ax, case in zip(axes.ravel(), ("zero", "two maxima", "relu", "tanh"), strict=True):
             data = results.select(part="sphere", case=case)
@@ -93,13 +93,13 @@ def tokens_over_the_potential(results: Results) -> Any:
             bar = figure.colorbar(image, ax=ax, shrink=0.75, pad=0.03)
             bar.set_label("$U$")
             start, end = np.asarray(results.run(part="sphere", case=case).xs)[[0, -1]]
-            ax.plot(*_place(start), ".", ms=5, color=plots.PALETTE["orange"], mec="#333333", mew=0.2)
+            ax.plot(*_place(start), ".", ms=5, color=plot.PALETTE["orange"], mec="#333333", mew=0.2)
             found = af.clusters(end, space=af.Sphere())
             for k in range(int(found.count)):
                 mean = end[found.labels == k].mean(axis=0, keepdims=True)
                 place = [float(v[0]) for v in _place(mean)]
                 mass = float(found.masses[k])
-                ax.plot(*place, "o", ms=6 + 12 * mass**0.5, color=plots.PALETTE["vermillion"], mec="white", mew=1,
+                ax.plot(*place, "o", ms=6 + 12 * mass**0.5, color=plot.PALETTE["vermillion"], mec="white", mew=1,
                         clip_on=False)  # fmt: skip
                 aside = -48 if place[0] > 2 else 20  # inside the map
                 shift = (aside, -10 if place[1] > 1 else 10)

@@ -39,8 +39,8 @@ def _minimiser(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     block, beta = perceptron(cell["case"])
-    found = af.localization.minimizer(block, beta)
-    theory = af.localization.expected_localization(block, beta)
+    found = af.reductions.localization.minimizer(block, beta)
+    theory = af.reductions.localization.expected_localization(block, beta)
     theta = 2 * np.pi * np.arange(GRID) / GRID
     U = external(cell["case"], theta)
     data = xarray.Dataset(
@@ -57,7 +57,7 @@ def _minimiser(cell: Cell) -> "xarray.Dataset":
         coords={"theta": theta},
     )
     if theory.verdict == "density":
-        law = af.localization.density(block, beta)
+        law = af.reductions.localization.density(block, beta)
         # K * law by the trapezoidal rule, which is exact up to rounding for periodic analytic functions.
         kernel = np.exp(beta * np.cos(theta[:, None] - theta)) / beta
         level = kernel @ law(theta) * (2 * np.pi / GRID) + U

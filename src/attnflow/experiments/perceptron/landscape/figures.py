@@ -15,19 +15,19 @@ def minimisers(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(10.4, 5.2)
+    with plot.style():
+        figure = plot.new_figure(10.4, 5.2)
         top, bottom = figure.subplots(2, len(SHOWN), height_ratios=(1.3, 1))
         for above, below, case in zip(top, bottom, SHOWN, strict=True):
             data = results.select(part="minimiser", case=case)
             _stems(above, data)
             above.set_title(NAMES[case])
             degrees = np.degrees(data["theta"].values)
-            below.plot(degrees, data["potential"] - data["floor"], color=plots.PALETTE["blue"])
+            below.plot(degrees, data["potential"] - data["floor"], color=plot.PALETTE["blue"])
             below.plot(
-                data["angle"] % 359.99, np.zeros(data.sizes["atom"]), "o", ms=6, color=plots.PALETTE["vermillion"]
+                data["angle"] % 359.99, np.zeros(data.sizes["atom"]), "o", ms=6, color=plot.PALETTE["vermillion"]
             )
             below.axhline(0, color="#8A949E", lw=0.8, ls=(0, (4, 3)), zorder=1)
             below.set(xlabel="angle (degrees)", xticks=[0, 90, 180, 270, 360], xlim=(-8, 368))
@@ -46,26 +46,26 @@ def atoms_against_density(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.6, 5.0)
+    with plot.style():
+        figure = plot.new_figure(9.6, 5.0)
         top, bottom = figure.subplots(2, 3, sharey="row", sharex=True)
         for above, below, case in zip(top, bottom, ("relu", "exp-long", "linear"), strict=True):
             data = results.select(part="minimiser", case=case)
-            colour = plots.PALETTE["vermillion"]
+            colour = plot.PALETTE["vermillion"]
             above.vlines(data["angle"], 0, data["mass"], color=colour, lw=1.4)
             above.plot(data["angle"], data["mass"], "o", ms=4.5, color=colour, label="atoms of the minimiser")
             degrees = np.degrees(data["theta"].values)
             if "density" in data:
                 scale = 2 * np.pi / data.sizes["atom"]
-                above.plot(degrees, scale * data["density"], color=plots.PALETTE["blue"], label="density of theory")
+                above.plot(degrees, scale * data["density"], color=plot.PALETTE["blue"], label="density of theory")
             told = {"relu": "atomic", "exp-long": "atomic by theory,\nundecided in numbers", "linear": "density"}[case]
             name = {"linear": "linear potential"}.get(case, NAMES[case])
             above.set_title(f"{name}: {told}")
             above.set(ylim=(0, 0.48))
             height = np.maximum(data["potential"] - data["floor"], 1e-17)
-            below.semilogy(degrees, height, color=plots.PALETTE["blue"])
+            below.semilogy(degrees, height, color=plot.PALETTE["blue"])
             below.axhline(1e-5, color="#8A949E", lw=0.9, ls=(0, (4, 3)))
             below.set(xlabel="angle (degrees)", xticks=[0, 90, 180, 270, 360], xlim=(-8, 368), ylim=(1e-17, 3))
             below.grid()
@@ -81,7 +81,7 @@ def _stems(ax: Any, data: Any) -> None:
     import numpy as np
     from matplotlib.collections import LineCollection
 
-    from attnflow import plots
+    from attnflow import plot
 
     theta = np.append(data["theta"].values, 2 * np.pi)
     ring = np.stack([np.cos(theta), np.sin(theta)], axis=1)
@@ -91,8 +91,8 @@ def _stems(ax: Any, data: Any) -> None:
     ax.add_collection(LineCollection(list(segments), colors=_shades(shade), lw=6, capstyle="round"))
     for angle, mass in zip(np.radians(data["angle"].values), data["mass"].values, strict=True):
         line = np.outer([1.06, 1.06 + 1.1 * mass], [np.cos(angle), np.sin(angle)])
-        ax.plot(*line.T, color=plots.PALETTE["vermillion"], lw=2)
-        ax.plot(*line[1], "o", ms=5, color=plots.PALETTE["vermillion"])
+        ax.plot(*line.T, color=plot.PALETTE["vermillion"], lw=2)
+        ax.plot(*line[1], "o", ms=5, color=plot.PALETTE["vermillion"])
         shift = 17 * np.cos(angle), 12 * np.sin(angle)  # points on paper
         ax.annotate(f"{mass:.2f}", line[1], shift, textcoords="offset points", ha="center", va="center", fontsize=8.5)
     ax.set(aspect="equal", xlim=(-1.8, 2.3), ylim=(-2.0, 2.2))
@@ -104,7 +104,7 @@ def _shades(values: Any) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    from attnflow.plots import HEAT
+    from attnflow.plot import HEAT
 
     part = LinearSegmentedColormap.from_list("u", HEAT([0.12, 0.5, 0.95]))
     return ScalarMappable(Normalize(0, 1), part) if values is None else part(values)

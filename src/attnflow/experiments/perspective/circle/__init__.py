@@ -58,7 +58,7 @@ def _counts(cell: Cell) -> "xarray.Dataset":
         _tokens,
         realizations=cell["draws"],
         ts=COUNTED,
-        reduce=af.Histogram(_count, np.arange(N + 1) + 0.5),
+        reduce=af.flows.Histogram(_count, np.arange(N + 1) + 0.5),
         key=jax.random.key(cell["seed"]),
         solver="rk4",
         dt=STEP,

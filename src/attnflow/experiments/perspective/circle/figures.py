@@ -12,19 +12,19 @@ def snapshots(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="snapshots")
     times = [float(t) for t in data["time"].values if t > 0]
-    with plots.style():
-        figure = plots.new_figure(2.3 * len(times) + 0.6, 2.45 * data.sizes["beta"])
+    with plot.style():
+        figure = plot.new_figure(2.3 * len(times) + 0.6, 2.45 * data.sizes["beta"])
         grid = figure.subplots(data.sizes["beta"], len(times), squeeze=False)
         turn = np.linspace(0, 2 * np.pi, 361)
         for row, beta in zip(grid, data["beta"].values, strict=True):
             for axes, t in zip(row, times, strict=True):
                 places, tokens = _together(data["x"].sel(beta=beta, time=t).values)
                 axes.plot(np.cos(turn), np.sin(turn), color="#9AA5B0", lw=1, zorder=1)
-                disc = {"color": plots.PALETTE["blue"], "alpha": 0.85, "edgecolor": "white", "lw": 0.6, "zorder": 2}
+                disc = {"color": plot.PALETTE["blue"], "alpha": 0.85, "edgecolor": "white", "lw": 0.6, "zorder": 2}
                 axes.scatter(*places.T, s=14 * tokens, **disc)
                 axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
                 axes.set_axis_off()
@@ -55,12 +55,12 @@ def number_of_clusters(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     draws = results.select(part="counts")["draws"]
-    colours = (plots.PALETTE["sky"], plots.PALETTE["blue"])
-    with plots.style():
-        figure = plots.new_figure(8.4, 3.5)
+    colours = (plot.PALETTE["sky"], plot.PALETTE["blue"])
+    with plot.style():
+        figure = plot.new_figure(8.4, 3.5)
         panels = figure.subplots(1, draws.sizes["beta"], sharey=True, squeeze=False)[0]
         for axes, beta in zip(panels, draws["beta"].values, strict=True):
             for place, t, colour in zip((-0.2, 0.2), draws["time"].values, colours, strict=True):
@@ -68,9 +68,9 @@ def number_of_clusters(results: Results) -> Any:
                 total, clusters = int(counts.sum()), counts["clusters"].values[:5]
                 law, size = REFERENCE.get((float(beta), float(t)), ({}, 1))
                 p, q = counts.values[:5] / total, np.array([law.get(int(k), 0.0) for k in clusters])
-                bar = {"color": colour, "label": f"$t = {t:g}$", "ecolor": plots.PALETTE["black"], "capsize": 3}
+                bar = {"color": colour, "label": f"$t = {t:g}$", "ecolor": plot.PALETTE["black"], "capsize": 3}
                 axes.bar(clusters + place - 0.06, p, 0.36, yerr=_two_errors(p, total), **bar)
-                mark = {"fmt": "o", "mfc": "white", "ms": 4, "lw": 1.2, "color": plots.PALETTE["vermillion"]}
+                mark = {"fmt": "o", "mfc": "white", "ms": 4, "lw": 1.2, "color": plot.PALETTE["vermillion"]}
                 there, error = q > 0, _two_errors(q[q > 0], size)
                 name = "reference" if t == draws["time"][-1] else None
                 axes.errorbar(clusters[there] + place + 0.06, q[there], yerr=error, label=name, clip_on=False, **mark)

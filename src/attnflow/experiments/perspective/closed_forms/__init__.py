@@ -91,7 +91,7 @@ def _clusters(cell: Cell) -> "xarray.Dataset":
     )
     angles = {
         "particles": np.asarray(run.model.space.distance(run.xs[:, 0], run.xs[:, 1])),
-        "reduced": np.asarray(af.two_cluster_flow(ts, u0=START, p=p, beta=beta, kind=kind)),
+        "reduced": np.asarray(af.reductions.two_cluster_flow(ts, u0=START, p=p, beta=beta, kind=kind)),
         "reference": printed.y[0],
     }
     return xarray.Dataset({name: ("time", u) for name, u in angles.items()}, coords={"time": ts})
@@ -118,7 +118,7 @@ def _light(cell: Cell) -> "xarray.Dataset":
     run = _two_tokens(_attention("SA", cell["beta"]), np.arccos(-0.2), ts, [0.0, 1.0])
     cosines = {
         "particles": np.asarray((run.xs[:, 0] * run.xs[:, 1]).sum(axis=-1)),
-        "closed": np.asarray(af.light_token(ts, -0.2)),
+        "closed": np.asarray(af.reductions.light_token(ts, -0.2)),
     }
     return xarray.Dataset({name: ("time", c) for name, c in cosines.items()}, coords={"time": ts})
 
@@ -148,7 +148,7 @@ def _merging(cell: Cell) -> "xarray.Dataset":
     betas, p = np.linspace(1.0, 30.0, 59), cell["p"]
     barrier = np.exp(betas * (1 - np.cos(START))) / (betas * np.sin(START) ** 2)
     variables = {
-        "duration": np.asarray(af.two_cluster_time(betas, u0=START, u1=1e-3 / np.sqrt(betas), p=p)),
+        "duration": np.asarray(af.reductions.two_cluster_time(betas, u0=START, u1=1e-3 / np.sqrt(betas), p=p)),
         "leading": barrier / (p / (1 - p) + (1 - p) / p),
     }
     return xarray.Dataset({name: ("beta", t) for name, t in variables.items()}, coords={"beta": betas})
@@ -166,10 +166,10 @@ def _growth(cell: Cell) -> "xarray.Dataset":
     beta, kind = cell["beta"], cell["kind"]
     rates = {
         "particles": np.log(_amplitudes(cell, k, small) / small) / cell["t1"],
-        "closed": np.asarray(af.growth_rate(k, beta=beta, kind=kind)),
+        "closed": np.asarray(af.reductions.growth_rate(k, beta=beta, kind=kind)),
         "reference": _rates_by_fourier(k, beta, kind),
     }
-    variables = {name: ("k", r) for name, r in rates.items()} | {"fastest": int(af.fastest_mode(beta))}
+    variables = {name: ("k", r) for name, r in rates.items()} | {"fastest": int(af.reductions.fastest_mode(beta))}
     return xarray.Dataset(variables, coords={"k": k})
 
 
@@ -223,7 +223,7 @@ def _hemisphere(cell: Cell) -> "xarray.Dataset":
         {
             "share": share,
             "stderr": np.sqrt(share * (1 - share) / draws),
-            "closed": af.hemisphere_probability(n, d),
+            "closed": af.reductions.hemisphere_probability(n, d),
         }
     )
 
@@ -248,12 +248,12 @@ def _context(cell: Cell) -> "xarray.Dataset":
     outputs = [np.asarray(layer(beta)) for beta in probes * np.log(n)]
     return xarray.Dataset(
         {
-            "cosine": (("n", "c"), np.asarray(af.long_context_cosine(rho, c[None], ns[:, None]))),
-            "limit": ("c", np.asarray(af.long_context_cosine(rho, c))),
+            "cosine": (("n", "c"), np.asarray(af.reductions.long_context_cosine(rho, c[None], ns[:, None]))),
+            "limit": ("c", np.asarray(af.reductions.long_context_cosine(rho, c))),
             "tokens": ("case", [y[0] @ y[1] / np.linalg.norm(y[0]) / np.linalg.norm(y[1]) for y in outputs]),
-            "closed": ("case", np.asarray(af.long_context_cosine(rho, probes, n))),
-            "far": ("case", np.asarray(af.long_context_cosine(rho, probes, HUGE))),
-            "at_infinity": ("case", np.asarray(af.long_context_cosine(rho, probes))),
+            "closed": ("case", np.asarray(af.reductions.long_context_cosine(rho, probes, n))),
+            "far": ("case", np.asarray(af.reductions.long_context_cosine(rho, probes, HUGE))),
+            "at_infinity": ("case", np.asarray(af.reductions.long_context_cosine(rho, probes))),
         },
         coords={"c": c, "n": ns, "case": list(CASES)},
     )
@@ -269,7 +269,7 @@ def _scheme(cell: Cell) -> "xarray.Dataset":
     ts = np.concatenate([[0.0], np.geomspace(0.05, END[cell["scheme"]], 120)])
     x0 = np.asarray(af.sphere.weyl(n=cell["n"], d=3)) + np.array([1.5, 0.0, 0.0])
     x0 /= np.linalg.norm(x0, axis=1, keepdims=True)
-    model = af.NormalizedAttention(beta=cell["beta"], scheme=cell["scheme"], alpha=cell["alpha"])
+    model = af.models.NormalizedAttention(beta=cell["beta"], scheme=cell["scheme"], alpha=cell["alpha"])
     xs = np.asarray(af.simulate(model, x0, ts=ts, rtol=1e-10, atol=1e-13).xs)
     lengths = np.linalg.norm(xs, axis=-1, keepdims=True)
     directions = xs / lengths

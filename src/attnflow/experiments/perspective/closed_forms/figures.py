@@ -13,12 +13,12 @@ def two_clusters(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.7)
         left, right = figure.subplots(1, 2)
-        shades = {0.5: plots.PALETTE["blue"], 0.3: plots.PALETTE["green"], 0.05: plots.PALETTE["vermillion"]}
+        shades = {0.5: plot.PALETTE["blue"], 0.3: plot.PALETTE["green"], 0.05: plot.PALETTE["vermillion"]}
         for p, colour in shades.items():
             data = results.select(part="clusters", kind="SA", beta=4.0, p=p)
             left.plot(data["time"], data["reduced"], color=colour, label=f"$p = {p:g}$")
@@ -27,7 +27,7 @@ def two_clusters(results: Results) -> Any:
             data = results.select(part="merging", p=p)
             right.plot(data["beta"], data["duration"], color=colour, label=f"$p = {p:g}$")
             right.plot(data["beta"], data["leading"], "--", color=colour, lw=1.1)
-        light, colour = results.select(part="light", beta=3.0), plots.PALETTE["purple"]
+        light, colour = results.select(part="light", beta=3.0), plot.PALETTE["purple"]
         left.plot(light["time"], np.arccos(light["closed"]), color=colour, label="no mass")
         left.plot(light["time"][::10], np.arccos(light["particles"][::10].clip(-1, 1)), "o", color=colour, ms=3.6)
         left.set(xlabel="time $t$", ylabel="angle $u$ between the clusters", xlim=(0, 50), ylim=(0, 2.1))
@@ -44,15 +44,15 @@ def growth_of_patterns(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.7)
         left, right = figure.subplots(1, 2, width_ratios=[1.7, 1])
         names = ("blue", "sky", "green", "orange", "vermillion")
         for beta, name in zip((1.0, 4.0, 9.0, 30.0, 100.0), names, strict=True):
             data = results.select(part="growth", kind="SA", beta=beta)
-            colour, k, best = plots.PALETTE[name], data["k"].values, int(data["fastest"])
+            colour, k, best = plot.PALETTE[name], data["k"].values, int(data["fastest"])
             left.plot(k, data["closed"], color=colour, label=rf"$\beta = {beta:g}$")
             left.plot(k, data["particles"], "o", color=colour, ms=3.6)
             peak = float(data["particles"].sel(k=best))
@@ -65,7 +65,7 @@ def growth_of_patterns(results: Results) -> Any:
         fastest = [int(data["k"][data["particles"].values.argmax()]) for _, data in found]
         line = np.geomspace(betas.min(), betas.max(), 100)
         right.plot(line, np.sqrt(2 * line), color="black", lw=1.2, label=r"$\sqrt{2\beta}$")
-        right.plot(betas, fastest, "o", color=plots.PALETTE["blue"], ms=5.5, label="particles")
+        right.plot(betas, fastest, "o", color=plot.PALETTE["blue"], ms=5.5, label="particles")
         right.set(xscale="log", yscale="log", xlabel=r"inverse temperature $\beta$", ylabel="fastest wave number")
         right.set_yticks([1, 2, 4, 8, 16], labels=["1", "2", "4", "8", "16"])
         right.minorticks_off()
@@ -82,10 +82,10 @@ def long_context(results: Results) -> Any:
     import matplotlib as mpl
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(6.4, 4.0)
+    with plot.style():
+        figure = plot.new_figure(6.4, 4.0)
         axes = figure.subplots()
         data = results.select(part="context", rho=0.5)
         shades = mpl.colormaps["viridis"](np.linspace(0.9, 0.15, data.sizes["n"]))
@@ -116,7 +116,7 @@ def where_to_normalise(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     styles = {
         "post": ("Post-LN", "blue", "-"),
@@ -124,27 +124,27 @@ def where_to_normalise(results: Results) -> Any:
         "pre": ("Pre-LN", "vermillion", "-"),
         "peri": ("Peri-LN", "black", "--"),
     }
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.8)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.8)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.3, 1])
         for scheme, (name, colour, line) in styles.items():
             data = results.select(part="scheme", scheme=scheme, beta=4.0, n=32)
             ts, variance = data["time"].values[1:], data["variance"].values[1:]
-            left.plot(ts, variance, line, color=plots.PALETTE[colour], label=name)
+            left.plot(ts, variance, line, color=plot.PALETTE[colour], label=name)
             if scheme in ("post", "ngpt"):
-                right.plot(ts, variance, line, color=plots.PALETTE[colour], label=name)
+                right.plot(ts, variance, line, color=plot.PALETTE[colour], label=name)
                 rate = 2.0 if scheme == "post" else 1.0
                 law = 4 * variance[-1] * np.exp(rate * (ts[-1] - ts))
-                right.plot(ts[ts > ts[-1] / 4], law[ts > ts[-1] / 4], ":", color=plots.PALETTE[colour], lw=1.3)
+                right.plot(ts[ts > ts[-1] / 4], law[ts > ts[-1] / 4], ":", color=plot.PALETTE[colour], lw=1.3)
             elif scheme == "pre":
                 late = ts > 20
                 left.plot(
-                    ts[late], 4 * variance[-1] * (ts[-1] / ts[late]) ** 2, ":", color=plots.PALETTE[colour], lw=1.3
+                    ts[late], 4 * variance[-1] * (ts[-1] / ts[late]) ** 2, ":", color=plot.PALETTE[colour], lw=1.3
                 )
-        left.text(600, 1.5e-5, "$t^{-2}$", color=plots.PALETTE["vermillion"])
+        left.text(600, 1.5e-5, "$t^{-2}$", color=plot.PALETTE["vermillion"])
         left.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="variance of directions", ylim=(1e-12, 1))
-        right.text(7.2, 3e-5, "$e^{-2t}$", color=plots.PALETTE["blue"])
-        right.text(16.2, 3e-6, r"$e^{-2\alpha t}$", color=plots.PALETTE["green"])
+        right.text(7.2, 3e-5, "$e^{-2t}$", color=plot.PALETTE["blue"])
+        right.text(16.2, 3e-6, r"$e^{-2\alpha t}$", color=plot.PALETTE["green"])
         right.set(xlabel="time $t$", xlim=(0, 25))
         for axes in (left, right):
             axes.grid()

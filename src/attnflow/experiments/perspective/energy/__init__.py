@@ -95,7 +95,7 @@ def _follow(cell: Cell, model: Any, *, scale: str, weights: Any = None) -> "tupl
     ts = np.union1d(nodes, MARKED[cell["part"]])
     x0 = af.sphere.weyl(n=cell["n"], d=cell["d"])
     run = af.simulate(model, x0, ts=ts, weights=weights, rtol=1e-11, atol=1e-13)
-    rate = np.asarray(af.dissipation(run, scale=scale))
+    rate = np.asarray(af.diagnostics.dissipation(run, scale=scale))
     data = {
         "energy": ("time", np.asarray(af.energy(run, scale=scale))),
         "dissipation": ("time", rate),
@@ -157,13 +157,13 @@ def energy_and_its_gain(results: Results) -> Any:
     it climbs for V = B and falls for V = −B. Dots: the energy at the start plus the integral of Σ wᵢ Zᵢ |dxᵢ/dt|² (for
     USA of Σ wᵢ |dxᵢ/dt|²), the trapezium rule over the times of the computation.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     shown = {"cloud": ("kind", "energy $E(t)$", "{}"), "matrix": ("sign", "energy $E_B(t)$", "$V = {}B$")}
-    with plots.style():
-        figure = plots.new_figure(8.4, 3.6)
+    with plot.style():
+        figure = plot.new_figure(8.4, 3.6)
         for axes, (part, (key, label, name)) in zip(figure.subplots(1, 2), shown.items(), strict=True):
-            for (cell, data), colour in zip(results.where(part=part), plots.PALETTE.values(), strict=False):
+            for (cell, data), colour in zip(results.where(part=part), plot.PALETTE.values(), strict=False):
                 text = name.format({1: "", -1: "-"}.get(cell[key], cell[key]))
                 axes.plot(data["time"], data["energy"], color=colour, label=text)
                 gained = data["energy"][0] + data["dissipation"].cumulative_integrate("time")

@@ -51,7 +51,7 @@ def _flow(cell: Cell) -> "xarray.Dataset":
     variables = {
         "least": inner.min(axis=1),
         "greatest": inner.max(axis=1),
-        "reduced": np.asarray(af.equiangular_flow(ts, n=n, beta=beta, kind=kind)),
+        "reduced": np.asarray(af.reductions.equiangular_flow(ts, n=n, beta=beta, kind=kind)),
         "reference": _reference(ts, n=n, beta=beta, kind=kind),
     }
     return xarray.Dataset({k: ("time", v) for k, v in variables.items()}, coords={"time": ts})
@@ -85,7 +85,7 @@ def _phase(cell: Cell) -> "xarray.Dataset":
 
     n, delta = cell["n"], cell["delta"]
     betas = np.linspace(0.0, 9.0, cell["betas"])
-    quadrature = np.asarray(af.phase_time(betas, n=n, delta=delta))
+    quadrature = np.asarray(af.reductions.phase_time(betas, n=n, delta=delta))
     event = np.array([_event_time(n=n, beta=beta, delta=delta) for beta in betas])
     return xarray.Dataset({"quadrature": ("beta", quadrature), "event": ("beta", event)}, coords={"beta": betas})
 

@@ -10,12 +10,12 @@ def particles_over_curve(results: Results) -> Any:
     particles, lines the scalar equation. Right: 32 independent uniform tokens in dimension d, softmax attention, β = 3;
     bands hold nine tenths of all pairs and shrink onto the curve as d grows.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(9.6, 3.8)
         left, right = figure.subplots(1, 2, sharey=True)
-        colours = {"SA": plots.PALETTE["blue"], "USA": plots.PALETTE["vermillion"]}
+        colours = {"SA": plot.PALETTE["blue"], "USA": plot.PALETTE["vermillion"]}
         for cell, data in results.where(part="flow", beta=3.0):
             if cell["n"] > 32:
                 continue
@@ -25,7 +25,7 @@ def particles_over_curve(results: Results) -> Any:
             left.plot(data["time"][::20], data["least"][::20], "o", color=colours[cell["kind"]], ms=4)
         left.set(title="orthonormal tokens", xlabel="time $t$", ylabel=r"$\langle x_i, x_j\rangle$")
         left.legend(loc="center right", bbox_to_anchor=(1.0, 0.66))
-        shades = [plots.PALETTE[c] for c in ("orange", "green", "purple", "sky")]
+        shades = [plot.PALETTE[c] for c in ("orange", "green", "purple", "sky")]
         random = list(results.where(part="random"))
         for (cell, data), colour in zip(random, shades, strict=False):
             right.fill_between(
@@ -45,12 +45,12 @@ def phase_curve(results: Results) -> Any:
     """The time t* at which n equiangular tokens under softmax attention have inner products 0.999, against the inverse
     temperature β: lines by quadrature, circles where particles passed that value.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(5.6, 3.8)
+    with plot.style():
+        figure = plot.new_figure(5.6, 3.8)
         axes = figure.subplots()
-        for n, colour in ((32, plots.PALETTE["blue"]), (128, plots.PALETTE["vermillion"])):
+        for n, colour in ((32, plot.PALETTE["blue"]), (128, plot.PALETTE["vermillion"])):
             data = results.select(part="phase", n=n)
             axes.plot(data["beta"], data["quadrature"], color=colour, label=f"n = {n}")
             if len(results.where(part="crossing", n=n)):

@@ -50,7 +50,7 @@ def _map(cell: Cell) -> "xarray.Dataset":
         {
             "probability": (("beta", "time"), np.asarray(result.values.mean)),
             "stderr": (("beta", "time"), np.asarray(result.values.stderr)),
-            "phase_time": ("beta", np.asarray(af.phase_time(betas, n=N, delta=DELTA))),
+            "phase_time": ("beta", np.asarray(af.reductions.phase_time(betas, n=N, delta=DELTA))),
             "not_finite": stats["not_finite"],
         },
         coords={"beta": betas, "time": ts},
@@ -90,7 +90,7 @@ def _probability(cell: Cell, betas: Any, ts: Any, *, d: int = PLANE, dtype: str 
         _in_the_plane if plane else jax.tree_util.Partial(_find, *_draw(d, cell["draws"], key)),
         realizations=cell["draws"],
         ts=ts,
-        reduce=af.Mean(_met_in_the_plane if plane else _met),
+        reduce=af.flows.Mean(_met_in_the_plane if plane else _met),
         key=key,
         solver=cell["scheme"],
         dt=dt,
@@ -134,14 +134,14 @@ def _find(keys: Any, clouds: Any, key: Any) -> Any:
 def _met(t: Any, x: Any, w: Any) -> Any:
     import attnflow as af
 
-    return af.pair_fraction(x, DELTA, weights=w, kernel="dense")
+    return af.diagnostics.pair_fraction(x, DELTA, weights=w, kernel="dense")
 
 
 def _met_in_the_plane(t: Any, x: Any, w: Any) -> Any:
     """The same written without matrix products, so that realisations stay the innermost axis."""
     import attnflow as af
 
-    return af.pair_fraction(x, DELTA, weights=w, kernel="broadcast")
+    return af.diagnostics.pair_fraction(x, DELTA, weights=w, kernel="broadcast")
 
 
 EXPERIMENT = Experiment(

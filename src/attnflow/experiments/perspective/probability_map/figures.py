@@ -16,15 +16,15 @@ def map_of_meetings(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
     maps = results.where(part="map")
     dimensions = sorted({cell["d"] for cell in maps.cells})
     betas = np.linspace(0, 9, 181)
-    curve = np.asarray(af.phase_time(betas, n=N, delta=DELTA))
-    with plots.style():
-        figure = plots.new_figure(2.25 * len(dimensions) + 1.1, 4.7)
+    curve = np.asarray(af.reductions.phase_time(betas, n=N, delta=DELTA))
+    with plot.style():
+        figure = plot.new_figure(2.25 * len(dimensions) + 1.1, 4.7)
         grid = figure.subplots(2, len(dimensions), sharex=True, sharey=True, squeeze=False)
         for row, scheme in zip(grid, TITLES, strict=True):
             for axes, d in zip(row, dimensions, strict=True):
@@ -37,7 +37,7 @@ def map_of_meetings(results: Results) -> Any:
                     vmax=1,
                     rasterized=True,
                 )
-                axes.plot(curve, betas, color=plots.PALETTE["vermillion"], lw=1.8)
+                axes.plot(curve, betas, color=plot.PALETTE["vermillion"], lw=1.8)
                 lowest = _edges(data["beta"].values)[0]
                 axes.set(xlim=(0, T1), ylim=(lowest, 9), xticks=(0, 10, 20, 30), yticks=(3, 6, 9))
             row[0].set_ylabel(f"{TITLES[scheme]}\n" + r"$\beta$")
@@ -56,11 +56,11 @@ def schemes_along_time(results: Results) -> Any:
     independent computation with the accurate scheme. Right: d = 128, β = 6 with the accurate scheme; the dashed line is
     the time t* of the phase curve, which the jump comes to from below as d grows.
     """
-    from attnflow import plots
+    from attnflow import plot
 
-    colours = {"euler-retract": plots.PALETTE["sky"], "rk4": plots.PALETTE["blue"]}
-    with plots.style():
-        figure = plots.new_figure(8.8, 3.5)
+    colours = {"euler-retract": plot.PALETTE["sky"], "rk4": plot.PALETTE["blue"]}
+    with plot.style():
+        figure = plot.new_figure(8.8, 3.5)
         for axes, (d, beta) in zip(figure.subplots(1, 2), ((2, 4.0), (128, 6.0)), strict=True):
             for scheme, colour in colours.items():
                 data = results.select(part="map", d=d, scheme=scheme)
@@ -70,7 +70,7 @@ def schemes_along_time(results: Results) -> Any:
                 axes.fill_between(ts, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.25, lw=0)
             times, values = list(REFERENCE[d, beta]), list(REFERENCE[d, beta].values())
             expected, error = _array([p for p, _ in values]), _array([e for _, e in values])
-            mark = {"fmt": "o", "mfc": "white", "ms": 5, "color": plots.PALETTE["vermillion"], "lw": 1.2}
+            mark = {"fmt": "o", "mfc": "white", "ms": 5, "color": plot.PALETTE["vermillion"], "lw": 1.2}
             axes.errorbar(times, expected, yerr=2 * error, label="reference", zorder=4, clip_on=False, **mark)
             axes.set(title=rf"$d = {d}$, $\beta = {beta:g}$", xlabel="time $t$", xlim=(0, T1))
             axes.grid()
@@ -78,7 +78,7 @@ def schemes_along_time(results: Results) -> Any:
         left.set(ylabel=r"$P(\langle x_1, x_2\rangle \geq 1 - \delta)$", ylim=(0, 0.62))
         right.set_ylim(-0.02, 1.05)
         at_beta = results.select(part="map", d=128, scheme="rk4").sel(beta=6.0, method="nearest")
-        right.axvline(float(at_beta["phase_time"]), color=plots.PALETTE["black"], ls="--", lw=1, label="$t^*(6)$")
+        right.axvline(float(at_beta["phase_time"]), color=plot.PALETTE["black"], ls="--", lw=1, label="$t^*(6)$")
         left.legend(loc="lower right")
         right.legend(loc="upper left")
     return figure

@@ -119,7 +119,9 @@ def _program(solver: str, times: int, substeps: int) -> Any:
     def along(beta: Any, B: Any, V: Any, x: Any) -> Any:
         model = af.SelfAttention(af.Softmax(beta=beta, B=B, V=V))
         h = jnp.asarray(STEP, x.dtype)
-        return orbit(model, x, h, substeps, times, solver=solver, observe=lambda y: af.pair_fraction(y, DELTA))
+        return orbit(
+            model, x, h, substeps, times, solver=solver, observe=lambda y: af.diagnostics.pair_fraction(y, DELTA)
+        )
 
     def every_beta(betas: Any, item: Any) -> Any:
         return jax.vmap(along, in_axes=(0, None, None, None))(betas, *item)

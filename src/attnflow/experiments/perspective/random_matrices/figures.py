@@ -12,11 +12,11 @@ def maps(results: Results) -> Any:
     a positive semi-definite V with Q, K Ginibre; the authors' own clock and scheme (h = 0.1) for the second panel; the
     transpose that their right multiplication of rows applies; and V = −B, which descends the energy.
     """
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
-    with plots.style():
-        figure = plots.new_figure(11.6, 5.6)
+    with plot.style():
+        figure = plot.new_figure(11.6, 5.6)
         grid = figure.subplots(2, 4, sharex=True, sharey=True)
         probability = {"vmin": 0, "vmax": 1, "cmap": HEAT}
         for axes, name in zip(grid.ravel(), ENSEMBLES, strict=True):

@@ -65,7 +65,7 @@ def above_uniform(results: Results) -> list[float]:
     import attnflow as af
 
     data = [(d, results.select(part="extremes", d=d)) for d in DIMENSIONS]
-    return [float(each["energy"].min() - af.uniform_energy(d, beta=BETA, scale="E")) for d, each in data]
+    return [float(each["energy"].min() - af.reductions.uniform_energy(d, beta=BETA, scale="E")) for d, each in data]
 
 
 def curvature(results: Results) -> list[float]:

@@ -10,12 +10,12 @@ def cones(results: Results) -> Any:
     falls; the lighter a line, the nearer to the rim its tokens start. Left: 8 tokens in dimension 8, where independent
     tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters wait for each other.
     """
-    from attnflow import plots
-    from attnflow.plots import TIME
+    from attnflow import plot
+    from attnflow.plot import TIME
 
     names = {"independent": "$n = d = 8$", "hemisphere": "$n = 32$, $d = 3$"}
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.6)
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.6)
         for axes, (start, name) in zip(figure.subplots(1, 2, sharey=True), names.items(), strict=True):
             ((cell, data),) = results.where(part="cone", start=start)
             order = data["least"].isel(time=0).argsort().values
@@ -35,11 +35,11 @@ def late_rates(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(9.2, 3.6)
-        colours = {"SA": plots.PALETTE["blue"], "USA": plots.PALETTE["vermillion"]}
+    with plot.style():
+        figure = plot.new_figure(9.2, 3.6)
+        colours = {"SA": plot.PALETTE["blue"], "USA": plot.PALETTE["vermillion"]}
         laws = {"SA": "$e^{-t}$", "USA": r"$e^{-e^\beta t}$"}
         for axes, kind in zip(figure.subplots(1, 2, sharey=True), laws, strict=True):
             ((cell, data),) = results.where(part="rate", kind=kind)

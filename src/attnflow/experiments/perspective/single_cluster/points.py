@@ -33,7 +33,7 @@ def stationary(cell: Cell) -> "xarray.Dataset":
         "three clusters": _circle(np.repeat(2 * np.pi * np.arange(3) / 3, 4)),
         "five clusters": _circle(np.repeat(2 * np.pi * np.arange(5) / 5, 3)),
     }
-    field = jax.jit(lambda x: af.field(model, 0.0, x))
+    field = jax.jit(lambda x: af.models.field(model, 0.0, x))
     speeds = [np.linalg.norm(field(jnp.asarray(x)), axis=1).max() for x in configurations.values()]
     pair = _circle(np.array([0.0, np.pi - TURNED]))
     v = np.asarray(field(jnp.asarray(pair)))

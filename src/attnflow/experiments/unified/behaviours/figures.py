@@ -14,11 +14,11 @@ def cones(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     angle = np.linspace(0, 2 * np.pi, 73)
-    with plots.style():
-        figure = plots.new_figure(9.8, 3.8)
+    with plot.style():
+        figure = plot.new_figure(9.8, 3.8)
         figure.set_layout_engine("none")  # it does not know the labels of three dimensions
         for k, (name, title) in enumerate(CONES.items()):
             path = results.select(part="cone", case=name)["path"].values
@@ -29,8 +29,8 @@ def cones(results: Results) -> Any:
             for a in angle[:-1:12]:
                 axes.plot([0, top * np.cos(a)], [0, top * np.sin(a)], [0, top], color="#B8BEC4", lw=0.7)
             for curve in path:
-                axes.plot(*curve.T, color=plots.PALETTE["blue"], lw=0.7, alpha=0.75)
-            axes.scatter(*path[:, 0].T, s=4, color=plots.PALETTE["sky"], depthshade=False)
+                axes.plot(*curve.T, color=plot.PALETTE["blue"], lw=0.7, alpha=0.75)
+            axes.scatter(*path[:, 0].T, s=4, color=plot.PALETTE["sky"], depthshade=False)
             axes.scatter(*path[:, -1].T, s=9, color="black", depthshade=False)
             axes.set(xlabel="$s_{11} - s_{22}$", ylabel="$2s_{12}$", zlabel="trace")
             figure.text(0.17 + k / 3, 0.9, title, ha="center", va="top", size=11)
@@ -52,12 +52,12 @@ def blow_up_times(results: Results) -> Any:
     import numpy as np
     from matplotlib.colors import LogNorm
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="disc")
     start, last, t_star = (data[name].values for name in ("start", "last", "t_star"))
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.7)
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.7)
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
         _circle(left)
         shown = slice(None, None, max(1, len(start) // 60))
@@ -81,15 +81,15 @@ def two_fates(results: Results) -> Any:
     """F5, softmax with A + Aᵀ indefinite: starts of trace one in the disc of (s11 − s22, 2 s12) that come to rest (open
     circles) and that blow up (squares, coloured by the time).
     """
-    from attnflow import plots
+    from attnflow import plot
 
     side = max(cell["side"] for cell in results.where(part="fates").cells)
     data = results.select(part="fates", side=side)
     start, words, t_star = (data[name].values for name in ("start", "outcome", "t_star"))
     rest, up = words == "converged", words == "blow_up"
     other = ~(rest | up)
-    with plots.style():
-        figure = plots.new_figure(5.6, 4.2)
+    with plot.style():
+        figure = plot.new_figure(5.6, 4.2)
         axes = figure.subplots()
         _circle(axes)
         size = 900 / side
@@ -106,17 +106,17 @@ def decay(results: Results) -> Any:
     """F1, K = −Q and V positive: the covariance vanishes like 1/t, under softmax, L2 and Sinkhorn attention alike."""
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     trace = results.select(part="decay")["trace"]
     t = trace["time"].values
-    with plots.style():
-        figure = plots.new_figure(5.0, 3.5)
+    with plot.style():
+        figure = plot.new_figure(5.0, 3.5)
         axes = figure.subplots()
         for name, colour, line in zip(
             trace["map"].values, ("blue", "vermillion", "green"), ("-", "--", "-."), strict=True
         ):
-            axes.loglog(t[1:], trace.sel(map=name).values[1:], ls=line, color=plots.PALETTE[colour], label=str(name))
+            axes.loglog(t[1:], trace.sel(map=name).values[1:], ls=line, color=plot.PALETTE[colour], label=str(name))
         late = t[t > 30]
         axes.loglog(late, 60 / late, ls=":", color="black", lw=1.1, label=r"$\propto 1/t$")
         axes.set(xlabel="$t$ (SA)", ylabel=r"$\mathrm{tr}\,\Sigma$")
@@ -134,11 +134,11 @@ def rank_histograms(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     chosen = list(results.where(part="ranks"))
-    with plots.style():
-        figure = plots.new_figure(2.45 * len(chosen), 3.3)
+    with plot.style():
+        figure = plot.new_figure(2.45 * len(chosen), 3.3)
         panels = np.atleast_1d(figure.subplots(1, len(chosen), sharey=True))
         for axes, (cell, data) in zip(panels, chosen, strict=True):
             d = cell["d"]
@@ -150,7 +150,7 @@ def rank_histograms(results: Results) -> Any:
                 counts["relative, one in $10^8$"] = (data["rank"].values, "orange", 0.2)
             for label, (found, colour, shift) in counts.items():
                 bars = [(found == k).sum() for k in range(d + 1)]
-                axes.bar(np.arange(d + 1) + shift, bars, 0.38, color=plots.PALETTE[colour], label=label)
+                axes.bar(np.arange(d + 1) + shift, bars, 0.38, color=plot.PALETTE[colour], label=label)
             value = "$V = I$" if cell["value"] == "identity" else "$V = M^\\top M$"
             axes.set(xlabel="rank", title=f"$d = {d}$, {value}")
             axes.set_xticks(range(d + 1))

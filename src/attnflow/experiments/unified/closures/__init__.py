@@ -107,7 +107,7 @@ def _coupling(cell: Cell) -> "xarray.Dataset":
     fitted = np.linalg.lstsq(np.column_stack([x - ALPHA, np.ones(len(x))]), seen, rcond=None)[0][:2].T
     G = np.asarray(af.gaussian.velocity(flat, ALPHA, L=L).GL) @ np.linalg.inv(L)
 
-    def field(attention: "af.AbstractAttention") -> np.ndarray:
+    def field(attention: "af.attention.AbstractAttention") -> np.ndarray:
         found = af.gaussian.velocity(attention, ALPHA, L=L)
         return np.column_stack([np.asarray(found.GL) @ np.linalg.inv(L), np.asarray(found.c)])
 

@@ -14,17 +14,17 @@ def finitely_many_tokens(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     law = results.select(part="closures")["final"]
     sizes = sorted(cell["n"] for cell in results.where(part="tokens").cells)
     marks = dict(zip(AT_ONE, "os^DvP*", strict=True))
-    with plots.style():
-        figure = plots.new_figure(6.4, 3.9)
+    with plot.style():
+        figure = plot.new_figure(6.4, 3.9)
         axes = figure.subplots()
-        for name, colour in zip((m for m in AT_ONE if m != "linear"), plots.PALETTE.values(), strict=False):
+        for name, colour in zip((m for m in AT_ONE if m != "linear"), plot.PALETTE.values(), strict=False):
             if name == "Sinkhorn-5":
-                colour = plots.PALETTE["black"]
+                colour = plot.PALETTE["black"]
             off = [
                 float(abs(results.select(part="tokens", n=n)["final"].sel(map=name) - law.sel(map=name))[2:].max())
                 for n in sizes
@@ -47,16 +47,16 @@ def near_a_blow_up(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     t = np.linspace(0, 0.495, 300)
-    with plots.style():
-        figure = plots.new_figure(5.2, 3.6)
+    with plot.style():
+        figure = plot.new_figure(5.2, 3.6)
         axes = figure.subplots()
-        axes.semilogy(t, 1 / (1 - 2 * t), color=plots.PALETTE["black"], label=r"the law, $1/(1 - 2t)$")
+        axes.semilogy(t, 1 / (1 - 2 * t), color=plot.PALETTE["black"], label=r"the law, $1/(1 - 2t)$")
         for n, colour, mark in zip((128, 512, 2048), ("sky", "blue", "vermillion"), "os^", strict=True):
             data = results.select(part="blow-up", n=n)["variance"]
-            axes.semilogy(data["time"], data, mark + "-", ms=4, color=plots.PALETTE[colour], label=f"{n} tokens")
+            axes.semilogy(data["time"], data, mark + "-", ms=4, color=plot.PALETTE[colour], label=f"{n} tokens")
         axes.axvline(0.5, color="#8A949E", ls=(0, (4, 3)), lw=1.1)
         axes.text(0.506, 60, "$t^*$", va="top")
         axes.set(xlabel="$t$ (SA)", ylabel="variance", xlim=(0, 0.62), ylim=(0.9, 80))
@@ -73,23 +73,23 @@ def sigmoid_laws(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
-    with plots.style():
-        figure = plots.new_figure(8.6, 3.5)
+    with plot.style():
+        figure = plot.new_figure(8.6, 3.5)
         left, right = figure.subplots(1, 2)
         for row, colour, mark in ((1, "blue", "o"), (2, "vermillion", "s"), (3, "green", "^")):
             a, b, alpha, _ = SIGMOID_ROWS[row]
             data = results.select(part="sigmoid", row=row)
             name = f"$a = {a:g}$, $b = {b:g}$, $\\alpha_0 = {alpha:g}$"
             t = data["time"].values
-            left.plot(t, data["projected_variance"], color=plots.PALETTE[colour])
-            left.plot(t, data["variance"], mark, ms=4, color=plots.PALETTE[colour], label=name)
+            left.plot(t, data["projected_variance"], color=plot.PALETTE[colour])
+            left.plot(t, data["variance"], mark, ms=4, color=plot.PALETTE[colour], label=name)
             x = np.sort(data["x"].values)
             x = (x - x.mean()) / x.std()
             z = af.gaussian.midpoints(len(x))
             shown = np.searchsorted(z, np.linspace(-3, 3, 41))
-            right.plot(z[shown], x[shown], mark, ms=3.2, color=plots.PALETTE[colour], label=name)
+            right.plot(z[shown], x[shown], mark, ms=3.2, color=plot.PALETTE[colour], label=name)
         right.plot([-3, 3], [-3, 3], color="#8A949E", ls=(0, (4, 3)), lw=1.1)
         left.set(xlabel="$t$ (sigmoid)", ylabel="variance")
         right.set(

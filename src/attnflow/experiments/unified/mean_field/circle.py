@@ -129,7 +129,7 @@ def random_tokens(cell: Cell) -> "xarray.Dataset":
         sampler,
         realizations=cell["realizations"],
         ts=[t1],
-        reduce=af.LastState(),
+        reduce=af.flows.LastState(),
         key=jax.random.key(cell["seed"]),
         dt=0.2,
     )

@@ -16,11 +16,11 @@ def densities_and_tokens(results: Results) -> Any:
     import numpy as np
     from matplotlib.colors import LogNorm
 
-    from attnflow import plots
-    from attnflow.plots import HEAT
+    from attnflow import plot
+    from attnflow.plot import HEAT
 
-    with plots.style():
-        figure = plots.new_figure(9.6, 5.2)
+    with plot.style():
+        figure = plot.new_figure(9.6, 5.2)
         image: Any = None
         above, below = figure.subplots(2, len(BETAS), sharex=True, sharey=True)
         colours = LogNorm(0.05, 20)
@@ -30,7 +30,7 @@ def densities_and_tokens(results: Results) -> Any:
             relative = np.clip(2 * np.pi * data["density"].values.T, 0.05, None)
             image = above[column].pcolormesh(t, angle, relative, norm=colours, cmap=HEAT, rasterized=True)
             above[column].set(title=rf"$\beta = {beta:g}$")
-            below[column].plot(t, _unwrapped(data["token"].values), color=plots.PALETTE["blue"], lw=0.4)
+            below[column].plot(t, _unwrapped(data["token"].values), color=plot.PALETTE["blue"], lw=0.4)
             below[column].set(xlabel="$t$ (SA)", xlim=(0, t[-1]), ylim=(0, 2 * np.pi))
             below[column].set_yticks(*PI_TICKS)
         above[0].set_ylabel("angle, density")
@@ -46,19 +46,19 @@ def growth_of_modes(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     shown = {1: "sky", 2: "green", 4: "blue", 6: "orange", 8: "vermillion"}
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.5)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.5)
         for axes, clock in zip(figure.subplots(1, 2, sharey=True), ("SA", "shifted USA"), strict=True):
             data = results.select(part="growth", clock=clock)
             t = data["time"].values
             for k, colour in shown.items():
                 curve, rate = np.abs(data["amplitude"].sel(k=k).values), float(data["rate"].sel(k=k))
-                axes.semilogy(t, curve, color=plots.PALETTE[colour], label=f"$k = {k}$")
+                axes.semilogy(t, curve, color=plot.PALETTE[colour], label=f"$k = {k}$")
                 line = curve[0] * np.exp(rate * t)
-                axes.semilogy(t[line < 3], line[line < 3], color=plots.PALETTE[colour], ls=(0, (4, 3)), lw=1.0)
+                axes.semilogy(t[line < 3], line[line < 3], color=plot.PALETTE[colour], ls=(0, (4, 3)), lw=1.0)
             axes.set(xlabel=f"$t$ ({clock})", xlim=(0, t[-1]), ylim=(3e-8, 8))
             axes.grid()
         figure.axes[0].set_ylabel(r"amplitude of $\cos k\theta$")
@@ -75,12 +75,12 @@ def errors(results: Results) -> Any:
     import numpy as np
     from matplotlib.ticker import NullFormatter
 
-    from attnflow import plots
+    from attnflow import plot
 
-    blue, red, grey = plots.PALETTE["blue"], plots.PALETTE["vermillion"], "#8A949E"
+    blue, red, grey = plot.PALETTE["blue"], plot.PALETTE["vermillion"], "#8A949E"
     dashes = {"color": grey, "ls": (0, (4, 3)), "lw": 1.1}
-    with plots.style():
-        figure = plots.new_figure(9.6, 3.3)
+    with plot.style():
+        figure = plot.new_figure(9.6, 3.3)
         left, middle, right = figure.subplots(1, 3)
         cells, error = results.curve("error", over="cells", part="order")
         left.loglog(cells, error, "o-", ms=4, color=blue, label="finite volumes")
@@ -115,20 +115,20 @@ def not_a_gaussian(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="sigmoid")
     _, variance, kurtosis = data["moments"].values[2]
-    with plots.style():
-        figure = plots.new_figure(5.4, 3.5)
+    with plot.style():
+        figure = plot.new_figure(5.4, 3.5)
         axes = figure.add_subplot()
         axes.hist(
             data["token"], bins=np.linspace(-4.5, 4.5, 37).tolist(), density=True, color="#D5DADF", label="512 tokens"
         )
-        axes.plot(data["x"], data["density"], color=plots.PALETTE["blue"], label="continuity equation")
+        axes.plot(data["x"], data["density"], color=plot.PALETTE["blue"], label="continuity equation")
         x = np.linspace(-5, 5, 400)
         gaussian = np.exp(-(x**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-        axes.plot(x, gaussian, color=plots.PALETTE["vermillion"], ls=(0, (5, 2)), label="Gaussian of its variance")
+        axes.plot(x, gaussian, color=plot.PALETTE["vermillion"], ls=(0, (5, 2)), label="Gaussian of its variance")
         axes.set(xlabel="$x$", ylabel="density", xlim=(-5, 5), ylim=(0, 0.42))
         axes.set_title(f"variance {variance:.4f}, excess kurtosis {kurtosis:.2f}", fontsize=10)
         axes.legend(loc="upper center", ncols=1)

@@ -15,17 +15,17 @@ def growth_with_the_length(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data = results.select(part="adversarial")
     (tokens,) = [found for cell, found in results if cell["part"] == "gaussian tokens"]
     law = results.select(part="gaussian law")
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.7)
         left, right = figure.subplots(1, 2)
         n = data["many"].values
         for gamma, colour in ((1.0, "blue"), (2.0, "vermillion")):
-            chosen, ink = data.sel(gamma=gamma), plots.PALETTE[colour]
+            chosen, ink = data.sel(gamma=gamma), plot.PALETTE[colour]
             left.loglog(n, chosen["upper curve"], "--", color=ink, lw=1.2)
             left.loglog(n, chosen["curve"], "-", color=ink)
             left.loglog(n, chosen["lower curve"], ":", color=ink, lw=1.4)
@@ -41,10 +41,10 @@ def growth_with_the_length(results: Results) -> Any:
             chosen = tokens.sel(beta=beta)
             middle, error = np.exp(chosen["log norm"]), np.exp(chosen["log norm"]) * chosen["stderr"]
             right.errorbar(
-                tokens["n"], middle, 2 * error, fmt="o-", ms=4, capsize=2, color=plots.PALETTE[colour], lw=1.3
+                tokens["n"], middle, 2 * error, fmt="o-", ms=4, capsize=2, color=plot.PALETTE[colour], lw=1.3
             )
             right.text(
-                tokens["n"][-1] * 1.13, middle[-1], rf"$\beta = {beta:g}$", color=plots.PALETTE[colour], va="center"
+                tokens["n"][-1] * 1.13, middle[-1], rf"$\beta = {beta:g}$", color=plot.PALETTE[colour], va="center"
             )
         limit = float(law["operator"].sel(beta=0.3))
         right.plot([13, float(tokens["n"][-1]) * 1.08], [limit, limit], color=GREY, lw=1, zorder=0)
@@ -65,25 +65,25 @@ def growth_with_the_radius(results: Results) -> Any:
     """
     import numpy as np
 
-    from attnflow import plots
+    from attnflow import plot
 
     data, law = results.select(part="radius"), results.select(part="gaussian law")
     R, norm = data["R"].values, data["norm"].values
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.5)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.5)
         left, right = figure.subplots(1, 2)
         left.loglog(R, norm, color="#C9D3DC", lw=0.8)
         chosen = int(np.argsort(norm.max(axis=0))[norm.shape[1] // 2])
-        left.loglog(R, norm[:, chosen], color=plots.PALETTE["blue"], label="one cloud")
+        left.loglog(R, norm[:, chosen], color=plot.PALETTE["blue"], label="one cloud")
         limit = float(data["limit"][chosen])
         left.axhline(
-            limit, color=plots.PALETTE["vermillion"], ls="--", lw=1.2, label=rf"its limit $\sqrt{{{limit**2:.0f}}}$"
+            limit, color=plot.PALETTE["vermillion"], ls="--", lw=1.2, label=rf"its limit $\sqrt{{{limit**2:.0f}}}$"
         )
         left.axhline(np.sqrt(20), color=GREY, lw=1, label=r"$\sqrt{n}$")
         left.set(xlabel="radius $R$", ylabel=r"$\|Df(RX)\|$", xlim=(R[0], 1e3))
         left.legend(loc="upper left")
-        right.plot(law["fine"], law["curve"], color=plots.PALETTE["blue"], label="operator of the law")
-        right.plot(law["beta"], law["norm"], "o", color=plots.PALETTE["vermillion"], ms=5, label="40 weighted nodes")
+        right.plot(law["fine"], law["curve"], color=plot.PALETTE["blue"], label="operator of the law")
+        right.plot(law["beta"], law["norm"], "o", color=plot.PALETTE["vermillion"], ms=5, label="40 weighted nodes")
         right.axvline(2**-0.5, color=GREY, ls="--", lw=1.1)
         right.text(2**-0.5 + 0.012, 1.0, r"$1/\sqrt{2}$", color=GREY)
         right.set(xlabel=r"$\beta$", ylabel=r"$\|Df\|$ at $N(0, 1)$", ylim=(0.8, 6.2), xlim=(0, 0.8))
@@ -100,7 +100,7 @@ def bounds_in_a_ball(results: Results) -> Any:
     import numpy as np
 
     import attnflow as af
-    from attnflow import plots
+    from attnflow import plot
 
     n, a = 64, np.linspace(0.01, 4, 120)
     cesaro = results.select(part="cesaro")
@@ -112,22 +112,22 @@ def bounds_in_a_ball(results: Results) -> Any:
         ("diameter", "sky", "--", r"$\sqrt{4a^2(n+1) + n}$"),
         ("columns", "blue", "--", "column sums"),
     )
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.7)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.7)
         left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
-        found = [af.smoothness.bounds(1.0, beta=value, n=n) for value in a]
-        every = [af.smoothness.bounds(1.0, beta=value) for value in a]
+        found = [af.diagnostics.smoothness.bounds(1.0, beta=value, n=n) for value in a]
+        every = [af.diagnostics.smoothness.bounds(1.0, beta=value) for value in a]
         for name, colour, line, label in shown:
             source = every if line == "-" else found
-            left.semilogy(a, [b[name] for b in source], line, color=plots.PALETTE[colour], label=label)
+            left.semilogy(a, [b[name] for b in source], line, color=plot.PALETTE[colour], label=label)
         at = adversarial["norm"].sel(n=n)
-        left.semilogy(at["gamma"], at, "o", color=plots.PALETTE["vermillion"], label="adversarial tokens", zorder=5)
-        low = [af.smoothness.lower_bound(B=-np.eye(2), beta=value, n=n) for value in a]
-        left.semilogy(a, low, ":", color=plots.PALETTE["vermillion"], label="their lower bound")
+        left.semilogy(at["gamma"], at, "o", color=plot.PALETTE["vermillion"], label="adversarial tokens", zorder=5)
+        low = [af.diagnostics.smoothness.lower_bound(B=-np.eye(2), beta=value, n=n) for value in a]
+        left.semilogy(a, low, ":", color=plot.PALETTE["vermillion"], label="their lower bound")
         left.set(xlabel=r"$a = \|\beta B\| R^2$", ylabel=r"bound of $\|Df\|$", ylim=(0.1, 3e3), xlim=(0, 4))
         left.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         right.semilogx(
-            cesaro["many"], cesaro["curve"], ".-", color=plots.PALETTE["blue"], lw=1.2, label="tridiagonal matrix"
+            cesaro["many"], cesaro["curve"], ".-", color=plot.PALETTE["blue"], lw=1.2, label="tridiagonal matrix"
         )
         right.semilogx(
             cesaro["n"],
@@ -135,7 +135,7 @@ def bounds_in_a_ball(results: Results) -> Any:
             "o",
             mfc="none",
             ms=8,
-            color=plots.PALETTE["vermillion"],
+            color=plot.PALETTE["vermillion"],
             label="attention, $\\beta = 0$",
         )
         right.axhline(2, color=GREY, ls="--", lw=1.1)
@@ -149,27 +149,27 @@ def stability_of_the_flow(results: Results) -> Any:
     for independent clouds and for a cloud and itself moved in its steepest direction. Lines above are bounds. Left: W₂,
     full attention. Right: the conditional distance d₂, masked attention.
     """
-    from attnflow import plots
+    from attnflow import plot
 
     colours = {"independent": "sky", "steepest": "vermillion"}
-    with plots.style():
-        figure = plots.new_figure(9.0, 3.5)
+    with plot.style():
+        figure = plot.new_figure(9.0, 3.5)
         for axes, masked in zip(figure.subplots(1, 2), (False, True), strict=True):
             data = results.select(part="stability", masked=masked)
             t = data["time"].values
             for kind, colour in colours.items():
                 curves = data["ratio"].sel(kind=kind).values
-                axes.semilogy(t, curves.T, color=plots.PALETTE[colour], lw=0.9, alpha=0.8)
+                axes.semilogy(t, curves.T, color=plot.PALETTE[colour], lw=0.9, alpha=0.8)
                 axes.plot(
-                    [], [], color=plots.PALETTE[colour], label={"independent": "two clouds"}.get(kind, "steepest")
+                    [], [], color=plot.PALETTE[colour], label={"independent": "two clouds"}.get(kind, "steepest")
                 )
             name = "Hardy" if masked else "Kantorovich"
-            axes.semilogy(data["fine"], data["bound curve"], color=plots.PALETTE["black"], label=f"bound ({name})")
+            axes.semilogy(data["fine"], data["bound curve"], color=plot.PALETTE["black"], label=f"bound ({name})")
             axes.semilogy(
                 data["fine"],
                 data["columns curve"],
                 "--",
-                color=plots.PALETTE["black"],
+                color=plot.PALETTE["black"],
                 label="bound (columns, $n = 60$)",
             )
             distance = "$d_2(t) / d_2(0)$" if masked else "$W_2(t) / W_2(0)$"

@@ -26,11 +26,11 @@ def stability(cell: Cell) -> "xarray.Dataset":
     B *= NORMS["A"] / np.linalg.norm(B, 2, axis=(1, 2), keepdims=True)
     radius, angle = NORMS["R"] * np.sqrt(rng.random((2, pairs, n))), 2 * np.pi * rng.random((2, pairs, n))
     x, y = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-    seen = af.Causal() if cell["masked"] else af.Full()
+    seen = af.Causal() if cell["masked"] else af.pairsums.Full()
 
     def follow(x: Any, y: Any, V: Any, B: Any) -> Any:
         softmax = af.Softmax(B=B, V=V)
-        z = x + 1e-3 * af.smoothness.local_lipschitz(softmax, x, pairs=seen).direction
+        z = x + 1e-3 * af.diagnostics.smoothness.local_lipschitz(softmax, x, pairs=seen).direction
         model = af.SelfAttention(softmax, af.Euclidean(), seen)
         return jax.lax.map(
             lambda cloud: af.simulate(model, cloud, ts=jnp.asarray(ts), solver="rk4", dt=0.125).xs, jnp.stack([x, y, z])
@@ -48,13 +48,13 @@ def stability(cell: Cell) -> "xarray.Dataset":
     found = {
         "ratio": (("kind", "pair", "time"), apart / apart[..., :1]),
         "reach": ("time", np.linalg.norm(xs, axis=-1).max(axis=(0, 2)) / NORMS["R"]),
-        "radius": ("time", af.smoothness.support_radius(ts, radius=1.0, V=of["V"])),
-        "printed": af.smoothness.stability_factor(1.0, **{**of, "radius": NORMS["R"]}),
+        "radius": ("time", af.diagnostics.smoothness.support_radius(ts, radius=1.0, V=of["V"])),
+        "printed": af.diagnostics.smoothness.stability_factor(1.0, **{**of, "radius": NORMS["R"]}),
     }
     fine = np.linspace(0, 1, 61)
     for name, option in {"bound": {}, "columns": {"bound": "columns", "n": n}}.items():
-        found[name] = ("time", af.smoothness.stability_factor(ts, **of, **option))
-        found[f"{name} curve"] = ("fine", af.smoothness.stability_factor(fine, **of, **option))
+        found[name] = ("time", af.diagnostics.smoothness.stability_factor(ts, **of, **option))
+        found[f"{name} curve"] = ("fine", af.diagnostics.smoothness.stability_factor(fine, **of, **option))
     return xarray.Dataset(found, coords={"time": ts, "fine": fine, "kind": list(kinds)})
 
 
@@ -79,7 +79,7 @@ def masked_gaussian(cell: Cell) -> "xarray.Dataset":
 
     key, draws = jax.random.key(cell["seed"]), cell["draws"]
     model = af.SelfAttention(base_map("softmax"), af.Euclidean(), af.Causal())
-    last = af.ensemble(model, sampler, realizations=draws, ts=[1.0], reduce=af.LastState(), key=key, dt=0.25)
+    last = af.ensemble(model, sampler, realizations=draws, ts=[1.0], reduce=af.flows.LastState(), key=key, dt=0.25)
     start = jax.vmap(lambda r: sampler(jax.random.fold_in(key, r)))(jnp.arange(draws))
     change = (covariance(np.asarray(last.values)) - covariance(start))[:, [0, 0, 1], [0, 1, 1]]
     return xarray.Dataset(

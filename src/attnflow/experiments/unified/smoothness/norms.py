@@ -24,14 +24,14 @@ def derivative(cell: Cell) -> "xarray.Dataset":
     V, B = rng.normal(size=(2, 3, 3))
     softmax = af.Softmax(beta=0.7, B=B, V=V)
     found = []
-    for masked, pairs in ((False, af.Full()), (True, af.Causal())):
+    for masked, pairs in ((False, af.pairsums.Full()), (True, af.Causal())):
         J = derivative(x, 0.7 * B.T, V, masked)
         by_formula, transposed = (J @ h.ravel()).reshape(h.shape), (J.T @ g.ravel()).reshape(g.shape)
         found.append(
             (
                 np.abs(by_formula - differences(x, h, 0.7 * B.T, V, masked)).max(),
-                np.abs(np.asarray(af.smoothness.jvp(softmax, x, h, pairs=pairs)) - by_formula).max(),
-                np.abs(np.asarray(af.smoothness.vjp(softmax, x, g, pairs=pairs)) - transposed).max(),
+                np.abs(np.asarray(af.diagnostics.smoothness.jvp(softmax, x, h, pairs=pairs)) - by_formula).max(),
+                np.abs(np.asarray(af.diagnostics.smoothness.vjp(softmax, x, g, pairs=pairs)) - transposed).max(),
             )
         )
     return xarray.Dataset({"difference": (("masked", "what"), np.array(found))})
@@ -44,7 +44,7 @@ def adversarial(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    B, sm = -np.eye(2), af.smoothness
+    B, sm = -np.eye(2), af.diagnostics.smoothness
     norm = np.array([[_norm_at_adversarial(B, gamma, n) for n in LENGTHS] for gamma in GAMMAS])
     uppers = [[sm.bounds(1.0, B=B, beta=gamma, n=n) for n in LENGTHS] for gamma in GAMMAS]
     many = np.union1d(np.geomspace(2, 3000, 90).round().astype(int), LENGTHS)
@@ -71,8 +71,8 @@ def adversarial(cell: Cell) -> "xarray.Dataset":
 def _norm_at_adversarial(B: "numpy.ndarray", beta: float, n: int) -> float:
     import attnflow as af
 
-    x = af.smoothness.adversarial_tokens(B=B, beta=beta, n=n)
-    return float(af.smoothness.local_lipschitz(af.Softmax(beta=beta, B=B), x).value)
+    x = af.diagnostics.smoothness.adversarial_tokens(B=B, beta=beta, n=n)
+    return float(af.diagnostics.smoothness.local_lipschitz(af.Softmax(beta=beta, B=B), x).value)
 
 
 def _two_weighted(B: "numpy.ndarray", lengths: Any) -> "numpy.ndarray":
@@ -83,10 +83,10 @@ def _two_weighted(B: "numpy.ndarray", lengths: Any) -> "numpy.ndarray":
 
     import attnflow as af
 
-    x = jnp.asarray(af.smoothness.adversarial_tokens(B=B, n=2))
+    x = jnp.asarray(af.diagnostics.smoothness.adversarial_tokens(B=B, n=2))
 
     def norm(beta: Any, w: Any) -> Any:
-        J = af.smoothness.jacobian(af.Softmax(beta=beta, B=B), x, w)
+        J = af.diagnostics.smoothness.jacobian(af.Softmax(beta=beta, B=B), x, w)
         root = jnp.sqrt(w)[:, None]
         return jnp.linalg.norm((root[:, :, None, None] * J / root[None, None]).reshape(4, 4), 2)
 
@@ -114,7 +114,7 @@ def counterexample(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     x, A = 3.0 * np.array([[1.0, 0.0], [-1.0, 0.0]] * 2), np.array([[0.0, 1.0], [0.0, 0.0]])
-    return xarray.Dataset({"norm": float(af.smoothness.local_lipschitz(af.Softmax(B=A.T), x).value)})
+    return xarray.Dataset({"norm": float(af.diagnostics.smoothness.local_lipschitz(af.Softmax(B=A.T), x).value)})
 
 
 def cesaro(cell: Cell) -> "xarray.Dataset":
@@ -125,13 +125,16 @@ def cesaro(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     free = af.Softmax(beta=0.0)
-    masked = [float(af.smoothness.local_lipschitz(free, jnp.ones((n, 1)), pairs=af.Causal()).value) for n in CESARO]
+    masked = [
+        float(af.diagnostics.smoothness.local_lipschitz(free, jnp.ones((n, 1)), pairs=af.Causal()).value)
+        for n in CESARO
+    ]
     many = [2**k for k in range(1, 15)]
     return xarray.Dataset(
         {
             "norm": ("n", masked),
-            "unmasked": float(af.smoothness.local_lipschitz(free, jnp.ones((CESARO[0], 1))).value),
-            "curve": ("many", [af.smoothness.cesaro_norm(n) for n in many]),
+            "unmasked": float(af.diagnostics.smoothness.local_lipschitz(free, jnp.ones((CESARO[0], 1))).value),
+            "curve": ("many", [af.diagnostics.smoothness.cesaro_norm(n) for n in many]),
         },
         coords={"n": list(CESARO), "many": many},
     )
@@ -148,7 +151,8 @@ def gaussian_law(cell: Cell) -> "xarray.Dataset":
 
     nodes, w = np.polynomial.hermite_e.hermegauss(40)
     norm = [
-        float(af.smoothness.local_lipschitz(af.Softmax(beta=beta), nodes[:, None], w / w.sum()).value) for beta in BETAS
+        float(af.diagnostics.smoothness.local_lipschitz(af.Softmax(beta=beta), nodes[:, None], w / w.sum()).value)
+        for beta in BETAS
     ]
     fine = np.linspace(0.02, 0.66, 33)
     return xarray.Dataset(
@@ -175,7 +179,7 @@ def gaussian_tokens(cell: Cell) -> "xarray.Dataset":
 
     def norms(beta: float, n: int) -> "numpy.ndarray":
         return np.asarray(
-            af.smoothness.local_lipschitz(af.Softmax(beta=beta), x[:, :n], method="power", tol=1e-5).value
+            af.diagnostics.smoothness.local_lipschitz(af.Softmax(beta=beta), x[:, :n], method="power", tol=1e-5).value
         )
 
     logs = np.log([[norms(beta, n) for n in lengths] for beta in betas])
@@ -198,12 +202,12 @@ def radius(cell: Cell) -> "xarray.Dataset":
     rng = np.random.default_rng(cell["seed"])
     x, B = rng.normal(size=(16, 20, 2)), rng.normal(size=(2, 2))
     R = np.geomspace(0.1, 1e5, 121)
-    norm = af.smoothness.local_lipschitz(af.Softmax(B=B), R[:, None, None, None] * x).value
+    norm = af.diagnostics.smoothness.local_lipschitz(af.Softmax(B=B), R[:, None, None, None] * x).value
     return xarray.Dataset(
         {
             "norm": (("R", "draw"), np.asarray(norm)),
-            "limit": ("draw", af.smoothness.large_radius_limit(x, B=B)),
-            "hardmax": ("draw", np.asarray(af.smoothness.local_lipschitz(af.Hardmax(B=B), x).value)),
+            "limit": ("draw", af.diagnostics.smoothness.large_radius_limit(x, B=B)),
+            "hardmax": ("draw", np.asarray(af.diagnostics.smoothness.local_lipschitz(af.Hardmax(B=B), x).value)),
         },
         coords={"R": R},
     )

@@ -27,8 +27,9 @@ def retrieval_profile(
 ) -> Figure:
     r"""Draw the retrieval profile $S_t$ of the closed form against the position of the source.
 
-    - `points`: `(positions, values, standard errors)` of a simulation, as `af.causal.Correlations.profile` gives them,
-      drawn with bars of two standard errors; give it `modes` of the simulation, too.
+    - `points`: `(positions, values, standard errors)` of a simulation, as
+      `af.reductions.causal.Correlations.profile` gives them, drawn with bars of two standard errors; give it `modes` of
+      the simulation, too.
     - `n`: a number of tokens, whose matrix form is drawn as a thin line.
 
     The minimum between first and last sources is marked where there is one.

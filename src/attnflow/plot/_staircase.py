@@ -16,7 +16,7 @@ DASH = {"color": "#8A949E", "lw": 0.9, "ls": (0, (4, 3)), "zorder": 1}
 
 
 def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax: Axes | None = None) -> Figure:
-    r"""Draw the energy $\\widehat E$ against one of the clocks of `attnflow.staircase`.
+    r"""Draw the energy $\\widehat E$ against one of the clocks of `attnflow.diagnostics.staircase`.
 
     Dashed: the heights $\\sum_k W_k^2$ of the plateaus, from the masses of the clusters alone.
     """
