@@ -9,6 +9,8 @@ READY  := $(VENV)/.attnflow-ready
 BENCH  ?= .venv-bench
 # Competitors are optional, and live in an environment of their own. RIVALS= leaves NumPy alone.
 RIVALS ?= torch pykeops
+# How XLA compiles the programs of the tests: quick, or default as for users (tests/conftest.py says which options).
+XLA ?= quick
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench
@@ -22,7 +24,7 @@ demo: $(INSTALLED)  ## a quick set of experiments with pictures, and where its r
 	exit $$code
 
 test: lint  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	ATTNFLOW_TEST_XLA=$(XLA) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)  ## ruff and pyright
 	$(BIN)/python -m ruff check src tests benchmarks docs
