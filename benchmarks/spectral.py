@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import attnflow as af
-from attnflow.flows._compiled import compiler_options
-from attnflow.pairsums._modes import modes_for
+from attnflow.flows.compiled import compiler_options
+from attnflow.pairsums.modes import modes_for
 
 from .timing import race
 

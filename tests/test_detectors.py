@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 import attnflow as af
 from attnflow.diagnostics._final import cluster_points
-from attnflow.diagnostics._hulls import distance_to_hull, hull
+from attnflow.diagnostics.hulls import distance_to_hull, hull
 from attnflow.errors import InputError
 
 T9 = np.array(

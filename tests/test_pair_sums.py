@@ -19,7 +19,7 @@ from scipy.special import expit
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.pairsums import AbstractPairs, Hardmax, _api, _blocked
-from attnflow.pairsums._library import Native
+from attnflow.pairsums.native_library import Native
 
 INF = math.inf
 # (queries, keys, dimension of queries, of keys, width of values)

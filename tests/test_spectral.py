@@ -13,11 +13,12 @@ from scipy.special import ive
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.flows._kernels import break_even, choose_kernel
-from attnflow.pairsums import Hardmax, _spectral, resolve_kernel
+from attnflow.pairsums import Hardmax, resolve_kernel
+from attnflow.pairsums import spectral as spectral_engine
 from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
 from attnflow.pairsums._circle import Circle
 from attnflow.pairsums._harmonics import Harmonics
-from attnflow.pairsums._modes import circle_modes, modes_for, sphere_modes
+from attnflow.pairsums.modes import circle_modes, modes_for, sphere_modes
 
 CIRCLE_TABLE = {1: 12, 4: 20, 9: 27, 16: 34, 30: 44, 100: 78, 300: 134, 1000: 245, 3000: 427, 10000: 787}
 SPHERE_TABLE = {1: 13, 4: 19, 9: 26, 16: 33, 30: 44, 100: 76, 300: 130, 1000: 236}
@@ -91,7 +92,7 @@ def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
     kernel = np.asarray(sums(jnp.asarray(x), jnp.eye(300, 40)))
     exact = np.exp(-beta * np.sum((x[:, None] - x[None, :40]) ** 2, axis=-1) / 2)
     far = exact < 1e-4
-    assert np.max(np.abs(kernel - exact)[far]) < _spectral.ERROR[d]
+    assert np.max(np.abs(kernel - exact)[far]) < spectral_engine.ERROR[d]
 
 
 @functools.cache
@@ -121,7 +122,7 @@ def test_any_sum_equals_the_dense_one(case, beta, spread, removed, seed):
     want, got = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
     z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
     total = np.sum(np.exp(log_w))
-    trusted = (z > 2 * _spectral.FLOOR * total) | (total == 0)
+    trusted = (z > 2 * spectral_engine.FLOOR * total) | (total == 0)
     assert not np.isnan(np.asarray(got[1])[trusted]).any()
     size = np.where(z > 0, 1e-13 * total / np.where(z > 0, z, 1), 1e-13)
     with np.errstate(invalid="ignore"):
@@ -143,7 +144,7 @@ def test_no_key_left():
 def test_tiles_change_nothing(monkeypatch, d=2):
     x = jnp.asarray(tokens(50, d))
     whole = af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral")
-    monkeypatch.setitem(_spectral.TILE, d, 16)
+    monkeypatch.setitem(spectral_engine.TILE, d, 16)
     for a, b in zip(whole, af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral"), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-14, atol=1e-14)
 
@@ -151,7 +152,7 @@ def test_tiles_change_nothing(monkeypatch, d=2):
 @pytest.mark.parametrize("d", [2, 3])
 def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
     """In every direction, also off the sphere, at poles, in several tiles; reverse, and on the circle forward twice."""
-    monkeypatch.setitem(_spectral.TILE, d, 4)
+    monkeypatch.setitem(spectral_engine.TILE, d, 4)
     x, y = jnp.asarray(tokens(5, d)), jnp.asarray(tokens(6, d, 3))
     v = jnp.asarray(np.random.default_rng(2).standard_normal((6, 2)))
     log_w = jnp.asarray(np.random.default_rng(3).standard_normal(6)).at[2].set(-jnp.inf)
@@ -204,7 +205,7 @@ def lowered(transform, d, n):
 def test_work_and_memory_are_proportional_to_the_tokens(monkeypatch, d=2):
     """Work is counted without loops, whose bodies are counted once; memory with them, also in reverse mode."""
     with monkeypatch.context() as patch:
-        patch.setitem(_spectral.TILE, d, 1 << 20)
+        patch.setitem(spectral_engine.TILE, d, 1 << 20)
         flops = [lowered(lambda f: f, d, n).cost_analysis()["flops"] for n in (2000, 4000, 8000)]
     assert (flops[2] - flops[1]) / (flops[1] - flops[0]) == pytest.approx(2, rel=1e-3)
     gradient = lambda f: jax.grad(lambda x: jnp.sum(f(x) ** 2))  # noqa: E731

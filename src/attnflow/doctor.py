@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ._threads import usable_cores
 from .files import cache_folder
+from .threads import usable_cores
 
 Status = Literal["ok", "warning", "fails", "info"]
 
@@ -136,9 +136,8 @@ def _kernels() -> Iterator[Check]:
     import jax.numpy as jnp
     import numpy as np
 
-    from .pairsums import Inner, pair_sums
-    from .pairsums._api import ENGINES
-    from .pairsums._library import native
+    from .pairsums import ENGINES, Inner, pair_sums
+    from .pairsums.native_library import native
 
     ready, told = native()
     yield Check("kernels", "for this processor", "ok" if ready else "info", told)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError
 from ..reductions.centers import cap_measure
 from ..spaces import is_concrete

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, pair_sums, resolve_kernel
 from ..spaces import Numbers, Sphere, is_concrete, log_weights

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import square_matrix
+from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..models import HardmaxLayers
 from ._final import linking_distance, plural
-from ._hulls import nearest_weights
+from .hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
 
 CLOSE = 1e-8  # tokens so close to their limit, in units of the longest one, have arrived

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from .._numbers import number
+from ..checks import number
 from ..spaces import Numbers, is_concrete
 from ._clouds import Tokens, along, clouds, masses, reached
 

@@ -1,10 +1,10 @@
 """Integration of models in time."""
 
-from ._outcome import Outcome as Outcome
 from ._storage import load as load
 from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
 from .long_time import long_time as long_time
+from .outcome import Outcome as Outcome
 from .rescaling import rescaled as rescaled
 from .run import Info as Info
 from .run import Run as Run

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from .._numbers import real
+from ..checks import real
 from ..errors import InputError, SolveError
 from ..models import MovingFrame
 from ..spaces import is_concrete

@@ -9,11 +9,10 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel
-from ..pairsums import resolve_kernel
-from ..pairsums._api import plain_kernel
+from ..pairsums import plain_kernel, resolve_kernel
 from . import _fused as fused
 from . import _native_steps as native
-from ._compiled import traced
+from .compiled import traced
 
 ENGINES = ("auto", "innermost", "batched", "fused", "native")
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat

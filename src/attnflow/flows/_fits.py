@@ -14,8 +14,8 @@ from jaxtyping import Array
 
 from ..errors import AttnflowError, InputError
 from ..models import AbstractModel
-from ..pairsums._used import noted_engines
-from ._compiled import once
+from ..pairsums import noted_engines
+from .compiled import once
 
 # What lies between our call and an error, and is not the user's.
 LIBRARIES = frozenset(

@@ -15,10 +15,9 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..models import AbstractModel
 from ..models.schedules import depends_on_time
-from ..pairsums import Causal, Exponential, Total, resolve_kernel
-from ..pairsums._api import plain_kernel
-from ..pairsums._modes import DIMENSIONS, SPECTRAL, modes_for, with_modes
-from ..pairsums._spectral import ERROR, FLOOR, refusal
+from ..pairsums import Causal, Exponential, Total, plain_kernel, resolve_kernel
+from ..pairsums.modes import DIMENSIONS, SPECTRAL, modes_for, with_modes
+from ..pairsums.spectral import ERROR, FLOOR, refusal
 from ..spaces import Sphere, is_concrete
 
 

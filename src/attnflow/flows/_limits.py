@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import AttnflowWarning, SolveError
 from ..spaces import Sphere, is_concrete
-from ._outcome import Outcome
+from .outcome import Outcome
 from .run import Run
 
 # The rounding error of a velocity, in units of eps times the force it is projected from.

@@ -10,10 +10,10 @@ from jaxtyping import Array, Float
 
 from ..models.schedules import depends_on_time
 from ..pairsums import Causal, Full, Total
-from ..pairsums._library import TRAJECTORIES, native
-from ..pairsums._native import seen
+from ..pairsums.native import seen
+from ..pairsums.native_library import TRAJECTORIES, native
 from ..spaces import Euclidean, Sphere
-from ._steps import State
+from .steps import State
 from .tableaux import TABLEAUX
 
 
@@ -40,7 +40,7 @@ def why_not(model: Any, dtype: Any) -> str | None:
 def native_steps(
     model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
 ) -> State:
-    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `steps` carry."""
     x = jnp.swapaxes(state[0], 1, 2)
     _, d, n = x.shape
     attention, dtype = model.attention, x.dtype

@@ -17,23 +17,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .._linear_algebra import finite_array
-from .._numbers import real, whole
+from ..checks import finite_array, real, whole
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
-from ._asked import at_layers, check_clock
-from ._compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
 from ._fits import fitting
 from ._fused import fused_steps
 from ._native_steps import native_steps
-from ._outcome import Outcome
 from ._random import natural_step, typed
-from ._step_sizes import Errors, relative
-from ._steps import STEPS, State, step_error
 from ._trailing import trailing_vmap
+from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
+from .options import at_layers, check_clock
+from .outcome import Outcome
 from .statistics import AbstractStatistic, Finite, Largest
+from .step_sizes import Errors, relative
+from .steps import STEPS, State, step_error
 from .tableaux import TABLEAUX
 
 WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel

@@ -16,10 +16,10 @@ from ..errors import InputError
 from ..models import HardmaxLayers
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._asked import times
-from ._compiled import timed_call
-from ._outcome import Outcome
-from ._provenance import provenance
+from .compiled import timed_call
+from .options import times
+from .outcome import Outcome
+from .provenance import provenance
 from .run import Info, Run
 
 # A token so close to a leader, in units of the longest token, is that leader up to rounding, and not another one.

@@ -6,20 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike
 
-from .._numbers import real, whole
 from ..attention import Zonal
+from ..checks import real, whole
 from ..errors import InputError, SolveError
 from ..models import AbstractModel
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
 from ._arclength import Plan, State, first_state, integrate
-from ._compiled import Timed, timed_call
 from ._merging import Clusters
-from ._outcome import Outcome
 from ._path import unrolled
 from ._progress import progress_bar
-from ._provenance import provenance
+from .compiled import Timed, timed_call
+from .outcome import Outcome
+from .provenance import provenance
 from .run import Info, Run
 
 TOLERANCES = (1e-10, 1e-13)

@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from ..errors import InputError
 from ..models import AbstractModel
 from ..spaces import is_concrete
-from ._outcome import Outcome
+from .outcome import Outcome
 
 
 class Info(dict[str, Any]):

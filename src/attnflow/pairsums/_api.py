@@ -14,18 +14,18 @@ from ._blocked import blocked_sums
 from ._checked import checked, projected
 from ._dense import broadcast_sums, dense_sums, is_small
 from ._direct import direct_sums
-from ._library import native
-from ._modes import is_spectral, modes_of, with_modes
-from ._native import native_sums
 from ._pairs import AbstractPairs, Causal, Full
 from ._prefix import seen_log_weight
 from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
 from ._scores import Projected
-from ._sharded import sharded_sums
-from ._spectral import spectral_sums
 from ._tiles import tile_logits
 from ._unseen import shielded
 from ._used import note
+from .modes import is_spectral, modes_of, with_modes
+from .native import native_sums
+from .native_library import native
+from .sharding import sharded_sums
+from .spectral import spectral_sums
 
 Reduce = Any  # a name, a reduction, a selection of keys, or a function of the score
 

@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._algebra import BROADCAST, MATMUL, Algebra
 from ._bounded import upper_bound
 from ._exponential import exp
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums, finite
 from ._scores import AbstractScore, Projected
 from ._tiles import tile_logits, tile_sums
+from .algebra import BROADCAST, MATMUL, Algebra
 
 # From here on the n-by-m arrays leave the caches and the blocked engine is at least as fast.
 DENSE_PAIRS = 1024 * 1024

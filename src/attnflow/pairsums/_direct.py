@@ -1,8 +1,8 @@
 """The direct engine: sums over pairs in float32, by kernels of a GPU.
 
 In few dimensions the arithmetic units do it (`_few`), for all pairs, causal ones and hardmax; in more dimensions the
-tensor cores (`_tensor`), for exponentials. What does not fit (float64, other pairs) is done by the blocked engine, as
-are derivatives.
+`tensor_cores`, for exponentials. What does not fit (float64, other pairs) is done by the blocked engine, as are
+derivatives.
 """
 
 from typing import Any
@@ -11,17 +11,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import _tensor as tensor
+from . import tensor_cores as tensor
 from ._blocked import blocked_sums
 from ._bounded import upper_bound
 from ._few import WIDTH, Few, exponential_sums, highest, tied_sums
-from ._gpu import LOG2E
 from ._pairs import AbstractPairs, Causal, Full
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._rules import derived_from
 from ._scores import AbstractScore, Projected
 from ._seen import Seen
 from ._used import note
+from .gpu import LOG2E
 
 
 def direct_sums(

@@ -11,6 +11,7 @@ from ._cloud import warn_if_narrowed as warn_if_narrowed
 from ._law import checked_key as checked_key
 from ._space import AbstractSpace as AbstractSpace
 from ._space import power_in_range as power_in_range
+from ._space import safe_norm as safe_norm
 from .euclidean import Euclidean as Euclidean
 from .sphere import Sphere as Sphere
 

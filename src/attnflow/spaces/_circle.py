@@ -21,7 +21,7 @@ def on_circle(angles: Any) -> Float[Array, "... 2"]:
     if not is_concrete(angles):
         theta = jnp.asarray(angles, jnp.result_type(float))
         return jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=-1)
-    from .._linear_algebra import finite_array
+    from ..checks import finite_array
 
     theta = finite_array("angles", angles)
     return jnp.asarray(np.stack([np.cos(theta), np.sin(theta)], axis=-1), jnp.result_type(float))
@@ -46,8 +46,7 @@ def circle_nodes(
     The weight of a node is the density times its cell, which ends halfway to its neighbours; weights sum to one.
     `af.simulate(model, x, weights=w, ...)` takes both. Reference: docs/theory/low-temperature.md, Nodes on the circle.
     """
-    from .._linear_algebra import finite_array
-    from .._numbers import number, whole
+    from ..checks import finite_array, number, whole
 
     centers = np.atleast_1d(finite_array("at", at))
     if centers.ndim != 1 or not centers.size:
@@ -112,7 +111,7 @@ def _turned(center: float, s: np.ndarray) -> np.ndarray:
 
 
 def _values(density: Any, angles: Any) -> np.ndarray:
-    from .._linear_algebra import finite_array
+    from ..checks import finite_array
 
     if not callable(density):
         raise InputError(f"density = {density!r} is no function; give a function of an array of angles.")

@@ -11,7 +11,7 @@ from ..errors import InputError, shown
 
 def checked_shape(n: Any, d: Any) -> tuple[int, int]:
     """`n` tokens in dimension `d`, two whole numbers."""
-    from .._numbers import whole
+    from ..checks import whole
 
     n, d = (whole(name, value, least=-(2**62), most=2**31 - 1) for name, value in (("n", n), ("d", d)))
     if n < 1 or d < 1:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..._numbers import number, whole
+from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, resolve_kernel
 from ...spaces import Numbers, checked_key, is_concrete

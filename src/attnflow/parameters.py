@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ._numbers import real_array
+from .checks import real_array
 from .errors import InputError
 from .spaces import is_concrete
 

@@ -22,7 +22,6 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..spaces import Sphere
-from ._modes import DIMENSIONS
 from ._pairs import AbstractPairs, Causal
 from ._prefix import TILE as CAUSAL_TILE
 from ._prefix import prefix_sums
@@ -32,6 +31,7 @@ from ._series import ERROR as ERROR
 from ._series import FLOOR as FLOOR
 from ._series import Series, trusted
 from ._tiles import cut
+from .modes import DIMENSIONS
 
 # Tokens in a tile: their trigonometric functions stay in the second-level cache.
 TILE = {2: 2048, 3: 512}

@@ -2,8 +2,8 @@ r"""The native engine: sums over pairs by a kernel of our own for this processor
 
 XLA makes several operations of them, each of which reads and writes all pairs. `pair_sums.cc` is one: it keeps a tile
 of pairs in the first-level cache, from the scores to the sums. Where there is no such kernel (no compiler, see
-`_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal ones),
-the dense and the blocked engine do the work, as they do for derivatives.
+`native_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal
+ones), the dense and the blocked engine do the work, as they do for derivatives.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from jaxtyping import Array, Float, Int
 
 from ._blocked import blocked_sums
 from ._dense import dense_sums, is_small
-from ._library import PAIR_SUMS, native
 from ._pairs import AbstractPairs, Causal
 from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
 from ._rules import derived_from
 from ._scores import AbstractScore, Projected
 from ._used import note
+from .native_library import PAIR_SUMS, native
 
 
 def native_sums(

@@ -14,10 +14,10 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float
 
-from ._native import native_sums
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Hardmax, Sums
 from ._scores import AbstractScore, Projected
+from .native import native_sums
 
 AXIS = "devices"
 
