@@ -55,9 +55,9 @@ def compute_cell(task: Task, folder: RunFolder) -> Outcome:
     """Compute a cell and write its file, unless a readable one is there. Only failing to write is raised."""
     experiment, cell, scale = task
     path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
-    found = folder.read_cell(path)
-    if found is not None:
-        return Outcome("reused", found.provenance["seconds"], found.provenance["versions"], stored=found)
+    stored = folder.read_cell(path)
+    if stored is not None:
+        return Outcome("reused", stored.provenance["seconds"], stored.provenance["versions"], stored=stored)
     start = time.perf_counter()
     try:
         with in_precision(DTYPE):  # whatever another cell left behind: they are taken in any order

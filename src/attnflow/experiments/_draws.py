@@ -15,5 +15,5 @@ def each_draw(fn: Callable[[Any], Any], draws: int) -> Any:
 
     from ..flows.compiled import timed_rows
 
-    found = timed_rows(jax.lax.map, fn, rows=np.arange(draws), unroll=False)
-    return jax.tree.map(np.asarray, found.value)
+    result = timed_rows(jax.lax.map, fn, rows=np.arange(draws), unroll=False)
+    return jax.tree.map(np.asarray, result.value)

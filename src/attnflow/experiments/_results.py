@@ -94,8 +94,8 @@ class Results:
     def _one(self, params: dict[str, Any]) -> Cell:
         chosen = self.where(**params).cells
         if len(chosen) != 1:
-            asked = ", ".join(f"{k}={v!r}" for k, v in params.items())
-            raise InputError(f"{len(chosen)} of {len(self)} cells have {asked or 'no condition'}; exactly one must.")
+            wanted = ", ".join(f"{k}={v!r}" for k, v in params.items())
+            raise InputError(f"{len(chosen)} of {len(self)} cells have {wanted or 'no condition'}; exactly one must.")
         return chosen[0]
 
 

@@ -48,8 +48,8 @@ def _hashed(roots: tuple[Path, ...]) -> tuple[str, _Stamp]:
 
 def _stamp(roots: tuple[Path, ...]) -> _Stamp:
     """Names, sizes and times: a thousand times cheaper than the contents, and enough to notice an edit."""
-    found = ((path, path.stat()) for root in roots for path in _files(root))
-    return tuple((str(path), status.st_size, status.st_mtime_ns) for path, status in found)
+    files = ((path, path.stat()) for root in roots for path in _files(root))
+    return tuple((str(path), status.st_size, status.st_mtime_ns) for path, status in files)
 
 
 def _files(root: Path) -> Iterator[Path]:

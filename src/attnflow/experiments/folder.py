@@ -113,10 +113,10 @@ class RunFolder:
 
         def load(cell: Cell) -> Any:
             path = self.cell_path(experiment, cell, scale=scale, dtype=dtype)
-            found = (known[cells.index(cell)] if known else None) or self.read_cell(path)
-            if found is None:
+            stored = (known[cells.index(cell)] if known else None) or self.read_cell(path)
+            if stored is None:
                 raise FileError(f"the cell {path} is missing; run the experiment again.")
-            return found.data, found.run
+            return stored.data, stored.run
 
         return Results(cells, load, scale=scale)
 
@@ -148,16 +148,16 @@ class RunFolder:
 
     def records(self) -> dict[str, dict[str, Any]]:
         """The last verdicts on each experiment in the folder, by its name."""
-        found = {}
+        records = {}
         for path in sorted(self.root.glob("*/claims.json")):
             try:
                 record = json.loads(path.read_bytes())
                 if missing := [name for name in RECORD if name not in record]:
                     raise KeyError(missing[0])
-                found[record["name"]] = record
+                records[record["name"]] = record
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self._tell(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
-        return found
+        return records
 
     def _sweep(self) -> None:
         # A process killed while it wrote leaves its temporary file. An hour: others may be writing just now.

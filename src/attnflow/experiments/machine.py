@@ -33,11 +33,11 @@ def versions(compute: Callable[..., Any]) -> dict[str, str]:
 
 @functools.cache
 def _installed() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
 @contextlib.contextmanager

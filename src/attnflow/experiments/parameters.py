@@ -30,20 +30,20 @@ class Parameter:
 
 def values_in(cells: list[dict[str, Any]], name: str, parameter: Parameter) -> list[float | int]:
     """The different values that a parameter has in these cells, in their order."""
-    found = [cell[name] for cell in cells if parameter.belongs_to(name, cell)]
-    return list(dict.fromkeys(v for value in found for v in (value if isinstance(value, list) else [value])))
+    values = [cell[name] for cell in cells if parameter.belongs_to(name, cell)]
+    return list(dict.fromkeys(v for value in values for v in (value if isinstance(value, list) else [value])))
 
 
 def changed_cells(
     cells: list[dict[str, Any]], parameters: Mapping[str, Parameter], changed: Mapping[str, list[float | int]]
 ) -> list[dict[str, Any]]:
     """These cells with the changed values, each once."""
-    found = []
+    copies = []
     for cell in cells:
         mine = {k: v for k, v in changed.items() if parameters[k].belongs_to(k, cell)}
         choices = [[values] if isinstance(cell[name], list) else values for name, values in mine.items()]
-        found += [{**cell, **dict(zip(mine, chosen, strict=True))} for chosen in itertools.product(*choices)]
-    return [cell for k, cell in enumerate(found) if cell not in found[:k]]
+        copies += [{**cell, **dict(zip(mine, chosen, strict=True))} for chosen in itertools.product(*choices)]
+    return [cell for k, cell in enumerate(copies) if cell not in copies[:k]]
 
 
 def checked(experiment: Any, name: str, value: Any) -> list[float | int]:
@@ -82,14 +82,14 @@ def described(values: list[float | int], between: str = ", ") -> str:
 
 def parsed(settings: list[str]) -> dict[str, list[Any]]:
     """`["beta=20", "n=64,128"]` as `{"beta": [20], "n": [64, 128]}`; what is no number stays a word, to be refused."""
-    found: dict[str, list[Any]] = {}
+    parameters: dict[str, list[Any]] = {}
     for setting in settings:
         name, equals, values = setting.partition("=")
-        if not (name and equals and values) or name in found:
-            once = f"{name} is set twice" if name in found else "that is not NAME=VALUE"
+        if not (name and equals and values) or name in parameters:
+            once = f"{name} is set twice" if name in parameters else "that is not NAME=VALUE"
             raise InputError(f"--set {setting}: {once}; write --set beta=20, or --set beta=4,20 for several values.")
-        found[name] = [_number(value) for value in values.split(",")]
-    return found
+        parameters[name] = [_number(value) for value in values.split(",")]
+    return parameters
 
 
 def _number(text: str) -> float | int | str:

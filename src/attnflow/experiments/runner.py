@@ -148,8 +148,8 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
         try:
             files = _drawn(draw, results, salt=experiment.id)
         except Exception as error:
-            told = f"figure {draw.__name__} could not be drawn: {sentence(error)}"
-            crashes.append({"sentence": told, "traceback": traceback.format_exc()})
+            reason = f"figure {draw.__name__} could not be drawn: {sentence(error)}"
+            crashes.append({"sentence": reason, "traceback": traceback.format_exc()})
             continue
         for kind, content in files.items():
             write_atomically(folder.figure_path(experiment, f"{draw.__name__}.{kind}"), content)

@@ -51,12 +51,12 @@ def at_500(results: Results) -> list[float]:
 
 def growth_of_inverses(results: Results) -> list[float]:
     """The mean growth of 1/eigenvalue per unit of time over the last ten saved times, for each run."""
-    found: list[float] = []
+    rates: list[float] = []
     for _, data in results:
         late = data.isel(time=[-10, -1])
         inverse, ts = 1 / late["eigenvalue"].values, late["time"].values
-        found += ((inverse[1] - inverse[0]) / (ts[1] - ts[0])).tolist()
-    return found
+        rates += ((inverse[1] - inverse[0]) / (ts[1] - ts[0])).tolist()
+    return rates
 
 
 def growth_of_largest(results: Results) -> list[float]:

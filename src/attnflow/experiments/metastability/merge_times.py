@@ -41,11 +41,11 @@ def compute(cell: Cell) -> "xarray.Dataset":
         rows = merges["merge_index"]
         return {**merges, "xs": run.xs[rows], "labels": jnp.asarray(run.labels)[rows], "code": run.code}
 
-    found = each_draw(follow, cell["draws"])
-    height, bound, gap, p = _after(found["xs"], found["labels"], beta)
-    log_t, left = found["merge_log_t"], found["merge_clusters"]
-    used = found["merge_index"] >= 0
-    above = found["merge_energy"] - height
+    draws = each_draw(follow, cell["draws"])
+    height, bound, gap, p = _after(draws["xs"], draws["labels"], beta)
+    log_t, left = draws["merge_log_t"], draws["merge_clusters"]
+    used = draws["merge_index"] >= 0
+    above = draws["merge_energy"] - height
     when = {count: _where(log_t, left == count) for count in range(1, n)}
     two = (left == 2) & used
     pair = {name: _where(values, two) for name, values in {"gap": gap, "mass": p, "log_t": log_t}.items()}
@@ -64,7 +64,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
             "gap": ("draw", pair["gap"]),
             "mass": ("draw", pair["mass"]),
             "outside": ("draw", np.where(used, np.maximum(-above, above - bound), -1.0).max(axis=1)),
-            "unfinished": float((found["code"] != 0).sum()),
+            "unfinished": float((draws["code"] != 0).sum()),
         },
         coords={"left": list(when)},
     )

@@ -67,11 +67,11 @@ def second_term(results: Results) -> list[float]:
     """(t / leading order − 1) β at the two largest β, extrapolated to β = ∞."""
     import numpy as np
 
-    found = []
+    limits = []
     for _, data in results:
         scaled = np.expm1(data["integrator"] - data["first"]) * data["beta"]
-        found.append(float(2 * scaled[-1] - scaled[-2]))
-    return found
+        limits.append(float(2 * scaled[-1] - scaled[-2]))
+    return limits
 
 
 def leading_order(results: Results) -> list[float]:

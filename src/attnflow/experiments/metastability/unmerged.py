@@ -43,26 +43,26 @@ def compute(cell: Cell) -> "xarray.Dataset":
         return float(2 * abs(np.sin((theta - theta[0]) / 2)).max() - 1e-3 / np.sqrt(beta))
 
     together.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
-    found = solve_ivp(speed, (0, 2 * np.exp(last)), angles("W32"), "LSODA", events=together, rtol=1e-10, atol=1e-13)
-    theta = found.y[:, -1]
+    solution = solve_ivp(speed, (0, 2 * np.exp(last)), angles("W32"), "LSODA", events=together, rtol=1e-10, atol=1e-13)
+    theta = solution.y[:, -1]
     energy = np.exp(-2 * beta * np.sin((theta[None, :] - theta[:, None]) / 2) ** 2).mean()
-    times = found.t_events[0]
+    times = solution.t_events[0]
     # The energy along the run of the other solver, for the picture.
-    shown = np.unique(np.linspace(0, found.t.size - 1, 400).astype(int))
-    path = found.y[:, shown]
+    shown = np.unique(np.linspace(0, solution.t.size - 1, 400).astype(int))
+    path = solution.y[:, shown]
     heights = np.exp(-2 * beta * np.sin((path[None] - path[:, None]) / 2) ** 2).mean(axis=(0, 1))
     return xarray.Dataset(
         {
             "merged": last,
             "unmerged": np.log(times[0]) if times.size else np.nan,
             "energy_at_end": energy,
-            "evaluations": float(found.nfev),
+            "evaluations": float(solution.nfev),
             "steps": float(merged.stats["steps"]),
             "path": ("time", heights),
             "merged_path": ("row", energy_of_rows(merged)),
             "merged_log_time": ("row", np.asarray(merged.log_ts)),
         },
-        coords={"time": found.t[shown]},
+        coords={"time": solution.t[shown]},
     )
 
 

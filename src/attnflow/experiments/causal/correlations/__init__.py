@@ -87,8 +87,8 @@ def _matrix(cell: Cell) -> "xarray.Dataset":
     n = cell["n"]
     a, w, s = float(af.reductions.causal.rates(1.0, 1)[0]), _weights(n), (np.arange(n - 1) + 0.5) / n
     forms = {"two_time": af.reductions.causal.two_time_matrix, "equal_time": af.reductions.causal.equal_time_matrix}
-    found = {name: np.interp(SOURCES, s, form(1.0, a, w)[:-1]) for name, form in forms.items()}
-    return xarray.Dataset({k: ("source", v) for k, v in found.items()}, coords={"source": list(SOURCES)})
+    columns = {name: np.interp(SOURCES, s, form(1.0, a, w)[:-1]) for name, form in forms.items()}
+    return xarray.Dataset({k: ("source", v) for k, v in columns.items()}, coords={"source": list(SOURCES)})
 
 
 def _weights(n: int) -> "numpy.ndarray":
@@ -116,30 +116,30 @@ def _estimators(cell: Cell) -> "xarray.Dataset":
     import xarray
 
     methods = ("response", "direct")
-    found = [_estimate(cell, k, beta=1.0, modes=2, method=m) for k, m in enumerate(methods)]
-    mean, stderr = zip(*(f.average() for f in found), strict=True)
-    spread, spread_stderr = _spread(found[0])
+    estimates = [_estimate(cell, k, beta=1.0, modes=2, method=m) for k, m in enumerate(methods)]
+    mean, stderr = zip(*(estimate.average() for estimate in estimates), strict=True)
+    spread, spread_stderr = _spread(estimates[0])
     return xarray.Dataset(
         {
             "mean": (("estimator", "mode"), np.array(mean)),
             "stderr": (("estimator", "mode"), np.array(stderr)),
             "spread": spread,
             "spread_stderr": spread_stderr,
-            **_less_matrix_form(found[0]),
+            **_less_matrix_form(estimates[0]),
         },
         coords={"estimator": list(methods), "mode": [1, 2]},
     )
 
 
-def _spread(found: Any) -> tuple[float, float]:
+def _spread(estimate: Any) -> tuple[float, float]:
     """Standard deviation of one source in one replica, mode 1, over all sources, and its standard error (jackknife)."""
     import numpy as np
 
-    x = found.batches[:, 0]
+    x = estimate.batches[:, 0]
     many, total, squares = len(x), x.sum(axis=0), (x**2).sum(axis=0)
     without = (squares - x**2 - (total - x) ** 2 / (many - 1)) / (many - 2)  # variances without one batch
     # Of single replicas, not of batches.
-    whole, without = (np.sqrt(found.together * v.mean(axis=-1)) for v in (x.var(axis=0, ddof=1), without))
+    whole, without = (np.sqrt(estimate.together * v.mean(axis=-1)) for v in (x.var(axis=0, ddof=1), without))
     return float(whole), float(np.sqrt((many - 1) * np.var(without)))
 
 
@@ -149,13 +149,13 @@ def _bias(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(_less_matrix_form(_estimate(cell, 10 + cell["n"], beta=1.0)))
 
 
-def _less_matrix_form(found: Any) -> dict[str, float]:
+def _less_matrix_form(estimate: Any) -> dict[str, float]:
     """Monte Carlo less the matrix form, mode 1, averaged over all sources."""
     import attnflow as af
 
-    (mean, *_), (stderr, *_) = found.average()
+    (mean, *_), (stderr, *_) = estimate.average()
     matrix = af.reductions.causal.two_time_matrix(
-        1.0, af.reductions.causal.rates(1.0, 1)[0], _weights(len(found.s) + 1)
+        1.0, af.reductions.causal.rates(1.0, 1)[0], _weights(len(estimate.s) + 1)
     )[:-1].mean()
     return {"bias": float(mean - matrix), "bias_stderr": float(stderr)}
 

@@ -180,9 +180,9 @@ CLAIMS = [
             SIGMA,
             "sigma",
             detects=detects,
-            note=f"{COMBINED}; {told}",
+            note=f"{COMBINED}; {reason}",
         )
-        for method, error, detects, told in (
+        for method, error, detects, reason in (
             ("response", 0.001, 0.05, "the matrix form is 0.06 larger"),
             ("direct", 0.010, 0.3, "a factor of two would be 0.6"),
         )
@@ -236,10 +236,10 @@ CLAIMS = [
         note="the difference in standard errors",
     ),
     *(
-        found
+        one
         for case, (rate, mean, exact) in VALUES.items()
         for name, scales in ((case.replace(", ", "-"), None if case in ALWAYS else ("full",)),)
-        for found in (
+        for one in (
             claim(
                 f"{name}-rate",
                 f"{case}: the rate of degree 1",

@@ -21,8 +21,8 @@ def two_times_and_equal_times(results: Results) -> Any:
             ("two_time", "g", "blue", "two times: the source at depth 0"),
         ):
             ax.plot(data["s"], data[curve], color=plot.PALETTE[colour], label=label)
-            found = results.select(part="matrix", n=500)[name]
-            ax.plot(found["source"], found, "o", ms=8, mew=1.4, mfc="white", color=plot.PALETTE[colour])
+            points = results.select(part="matrix", n=500)[name]
+            ax.plot(points["source"], points, "o", ms=8, mew=1.4, mfc="white", color=plot.PALETTE[colour])
         ax.plot([], [], "o", ms=8, mew=1.4, color="#555555", mfc="white", label="matrix form, $N = 500$")
         ax.set(xlabel=r"source position $\sigma_0$ (0: first token, 1: last)", ylabel="$N$ times the correlation")
         ax.set(xlim=(0, 1), ylim=(0.5, 2.6))

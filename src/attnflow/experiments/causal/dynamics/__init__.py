@@ -68,13 +68,13 @@ def _blocks(cell: Cell) -> "xarray.Dataset":
 
         return solve_ivp(usa, (0, beta * ts[-1]), theta, "DOP853", beta * ts, rtol=1e-12, atol=1e-14).y.T
 
-    found = {beta: flow(beta) for beta in CLOCKS}
-    one = found[CLOCKS[0]]
+    runs = {beta: flow(beta) for beta in CLOCKS}
+    one = runs[CLOCKS[0]]
     return xarray.Dataset(
         {
             "angle": (("time", "token"), np.unwrap(np.arctan2(one[..., 1], one[..., 0]), axis=0)),
             "block": ("token", block),
-            "difference": ("beta", [float(np.abs(found[beta] - unit(by_scipy(beta))).max()) for beta in CLOCKS]),
+            "difference": ("beta", [float(np.abs(runs[beta] - unit(by_scipy(beta))).max()) for beta in CLOCKS]),
         },
         coords={"time": ts, "beta": list(CLOCKS)},
     )
@@ -141,8 +141,8 @@ def _series(cell: Cell) -> "xarray.Dataset":
         sums = np.imag(np.exp(1j * np.outer(theta, m)) * (np.cumsum(grown, axis=0) - grown))
         speed = -2 * sums @ (m * iv(m, beta)) / np.where(mass > 0, mass, 1)
         model = af.models.causal_model(n, beta=beta)
-        found = [np.sum(np.asarray(field(model, kernel)) * tangent, axis=1) for kernel in ("dense", "spectral:24")]
-        return [float(np.abs(f - speed).max()) for f in found]
+        speeds = [np.sum(np.asarray(field(model, kernel)) * tangent, axis=1) for kernel in ("dense", "spectral:24")]
+        return [float(np.abs(f - speed).max()) for f in speeds]
 
     return xarray.Dataset({"difference": (("case", "engine"), [apart(*case) for case in SERIES])})
 

@@ -71,9 +71,9 @@ def _double_well(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    found = af.reductions.causal.turning_points(1.5, heads=af.reductions.causal.DOUBLE_WELL)
+    turns = af.reductions.causal.turning_points(1.5, heads=af.reductions.causal.DOUBLE_WELL)
     return xarray.Dataset(
-        {"s": ("turn", found.s), "value": ("turn", found.value), "minimum": ("turn", found.minimum.astype(int))}
+        {"s": ("turn", turns.s), "value": ("turn", turns.value), "minimum": ("turn", turns.minimum.astype(int))}
     )
 
 
@@ -88,14 +88,14 @@ def _draws(cell: Cell) -> "xarray.Dataset":
     beta, slope = (np.exp(rng.uniform(np.log(0.03), np.log(high), draws)) for high in (10, 16))
     classes = rng.integers(1, 21, draws)
     below, above = rng.uniform(0.001, 1, draws), np.exp(rng.uniform(0, 3, draws))
-    found: dict[str, Any] = {}
+    shapes: dict[str, Any] = {}
     for name, modes in (("several", 20), ("one", 1)):
         options = {"beta": beta, "slope": slope, "classes": classes, "modes": modes}
         critical = af.reductions.causal.critical_time(**options)
         for where, factor in (("below", below), ("above", above)):
             shape = af.reductions.causal.profile_shape(factor * critical, **options)
-            found[f"{where}_{name}"] = ("draw", shape.astype(str))
-    return xarray.Dataset({**found, "slope": ("draw", slope)})
+            shapes[f"{where}_{name}"] = ("draw", shape.astype(str))
+    return xarray.Dataset({**shapes, "slope": ("draw", slope)})
 
 
 def _simulation(cell: Cell) -> "xarray.Dataset":
@@ -106,16 +106,16 @@ def _simulation(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    found = af.reductions.causal.estimate_correlations(
+    estimate = af.reductions.causal.estimate_correlations(
         jax.random.key(cell["seed"]), n=N, t=1.0, beta=1.0, slope=1.0, modes=MODES, replicas=cell["replicas"]
     )
-    s, value, stderr = found.profile(edges=EDGES)
+    s, value, stderr = estimate.profile(edges=EDGES)
     w = af.pairsums.weight_matrix(af.Causal(strict=True, slope=1 / N, normalized=True), N)
     modes = af.reductions.causal.two_time_matrix(1.0, af.reductions.causal.rates(1.0, MODES), np.asarray(w))[:, :-1]
     matrix = af.reductions.causal.window(modes=MODES) @ modes
-    continuum = af.reductions.causal.retrieval_profile(found.s, 1.0, beta=1.0, slope=1.0, modes=MODES)
-    batches = np.einsum("bms,m->bs", found.batches, af.reductions.causal.window(modes=MODES))
-    at, spread = smoothed_minimum(found.s, batches)
+    continuum = af.reductions.causal.retrieval_profile(estimate.s, 1.0, beta=1.0, slope=1.0, modes=MODES)
+    batches = np.einsum("bms,m->bs", estimate.batches, af.reductions.causal.window(modes=MODES))
+    at, spread = smoothed_minimum(estimate.s, batches)
     return xarray.Dataset(
         {
             "value": ("bin", value),
@@ -124,7 +124,7 @@ def _simulation(cell: Cell) -> "xarray.Dataset":
             "continuum": ("bin", af.reductions.causal.bin_means(continuum, EDGES)),
             "argmin": at,
             "argmin_stderr": spread,
-            "matrix_argmin": smoothed_minimum(found.s, matrix[None])[0],
+            "matrix_argmin": smoothed_minimum(estimate.s, matrix[None])[0],
         },
         coords={"bin": s},
     )

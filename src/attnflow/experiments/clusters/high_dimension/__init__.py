@@ -70,12 +70,12 @@ def _rescaled_layers(z: Any, V: Any, B: Any, dt: float, layers: int) -> "numpy.n
     from scipy.special import softmax
 
     R = np.eye(len(V)) + dt * V
-    found = [z]
+    states = [z]
     for k in range(layers):
         x = z @ np.linalg.matrix_power(R, k).T
         z = z + dt * (softmax(x @ B @ x.T, axis=1) @ z - z) @ np.linalg.solve(R, V).T
-        found.append(z)
-    return np.array(found)
+        states.append(z)
+    return np.array(states)
 
 
 def _rank(cell: Cell) -> "xarray.Dataset":

@@ -50,25 +50,25 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
     split = af.diagnostics.detect_paranormal(V=V)
     if split.dimension == 1:
         at = int(np.argmin(np.abs(np.asarray(run.ts) - 12)))  # the groups of the reference runs are those of t = 12
-        found = af.diagnostics.detect_hyperplanes(z)
+        hyperplanes = af.diagnostics.detect_hyperplanes(z)
         groups = af.diagnostics.detect_hyperplanes(zs[at], V=V)
-        u = zs @ found.triple.phi_star
+        u = zs @ hyperplanes.triple.phi_star
         spread = [[np.ptp(row[groups.labels == k]) for k in range(groups.count)] for row in u]
         variables |= {
             "u": (("time", "token"), u),
             "value": ("plane", groups.values),
             "label": ("token", groups.labels),
             "spread": ("time", np.max(spread, axis=1)),
-            "lambda": found.triple.eigenvalue,
-            "holds": int(found.holds),
+            "lambda": hyperplanes.triple.eigenvalue,
+            "holds": int(hyperplanes.holds),
         }
     else:
-        found = af.diagnostics.detect_polytope(split.components(zs[-1]), split.restrict())
+        polytope = af.diagnostics.detect_polytope(split.components(zs[-1]), split.restrict())
         variables |= {
-            "centroid": (("cluster", "coordinate"), found.corners @ split.basis.T),
-            "count": found.count,
-            "vertices": len(found.vertices),
-            "residual": float(found.residuals.max()),
+            "centroid": (("cluster", "coordinate"), polytope.corners @ split.basis.T),
+            "count": polytope.count,
+            "vertices": len(polytope.vertices),
+            "residual": float(polytope.residuals.max()),
         }
     return xarray.Dataset(variables, coords={"time": np.asarray(run.ts)}), z
 
@@ -86,12 +86,12 @@ def _along_eigenvectors(V: Any, x0: Any) -> "tuple[xarray.Dataset, Run]":
     run = flow(x0 @ basis, np.append(early, late), V=np.diag(values), B=np.eye(len(V)), dt=0.05)
     z = af.rescaled(run)
     components = np.asarray(z.xs)
-    found = af.diagnostics.detect_hyperplanes(components[-1], V=np.diag(values))
+    planes = af.diagnostics.detect_hyperplanes(components[-1], V=np.diag(values))
     data = {
         "basis": (("coordinate", "eigenvector"), basis),
         "eigenvalue": ("eigenvector", values),
         "u": (("time", "token"), components[:, :, -1]),
-        "value": ("plane", found.values),
+        "value": ("plane", planes.values),
     }
     return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), z
 

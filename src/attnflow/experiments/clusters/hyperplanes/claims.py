@@ -25,8 +25,8 @@ def reference_rate(results: Results) -> float:
 
 
 def rates(results: Results) -> list[float]:
-    found = (results.select(part="figure", matrix=name) for name in GOOD)
-    return [slope(data["time"], data["spread"], 4.0, 8.0) / float(data["lambda"]) for data in found]
+    runs = (results.select(part="figure", matrix=name) for name in GOOD)
+    return [slope(data["time"], data["spread"], 4.0, 8.0) / float(data["lambda"]) for data in runs]
 
 
 def at_most_three(results: Results) -> list[bool]:
@@ -37,13 +37,13 @@ def beyond_extremes(results: Results) -> list[float]:
     """By how much the largest u ever grows, or the least falls, from one saved time to the next; of the largest |u|."""
     import numpy as np
 
-    found = []
+    violations = []
     for _, data in results:
         if "u" in data:
             u = np.asarray(data["u"])
             worst = max(np.diff(u.max(axis=1)).max(), -np.diff(u.min(axis=1)).min())
-            found.append(float(worst / np.abs(u[0]).max()))
-    return found
+            violations.append(float(worst / np.abs(u[0]).max()))
+    return violations
 
 
 def components_in_f(results: Results) -> list[list[float]]:

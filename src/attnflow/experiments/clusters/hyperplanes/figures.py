@@ -79,11 +79,11 @@ def mix(results: Results) -> Any:
     ts, z = np.asarray(run.ts), np.asarray(run.xs)
     early = ts <= SHOWN + 1e-9
     split = af.diagnostics.detect_paranormal(V=np.array(MATRICES["mix"]))
-    found = af.diagnostics.detect_polytope(split.components(z[-1]), split.restrict())
+    polygon = af.diagnostics.detect_polytope(split.components(z[-1]), split.restrict())
     with plot.style():
         figure = plot.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
-        plot.polytope(split.components(z[early]), ts=ts[early], found=found, ax=left)
+        plot.polytope(split.components(z[early]), ts=ts[early], found=polygon, ax=left)
         left.set_title("components in F, t = 0 to 5")
         right.plot(ts, z[:, :, 2], color=plot.PALETTE["blue"], lw=1.2)
         right.plot(ts, np.exp(-ts / 2)[:, None] * z[:, :, 2], color=plot.PALETTE["orange"], lw=0.9)
@@ -106,9 +106,9 @@ def _planes(results: Results, name: str, axes: Any = None) -> Any:
     run, data = results.run(part="figure", matrix=name), results.select(part="figure", matrix=name)
     V, z, ts = np.array(MATRICES[name]), np.asarray(run.xs), np.asarray(run.ts)
     z = z @ data["basis"].values.T if "basis" in data else z  # followed along eigenvectors
-    found = af.diagnostics.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
+    planes = af.diagnostics.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
     early = ts <= SHOWN + 1e-9
-    figure = plot.hyperplanes(z[early], V=V, ts=ts[early], found=found, ax=axes)
+    figure = plot.hyperplanes(z[early], V=V, ts=ts[early], found=planes, ax=axes)
     if axes is not None:
         axes.get_legend().set_bbox_to_anchor((0.5, -0.05))  # below the label of the first axis
     return figure

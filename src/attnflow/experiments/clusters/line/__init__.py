@@ -69,13 +69,13 @@ def _draws(cell: Cell) -> "xarray.Dataset":
         return jax.vmap(lambda x: af.pairsums.pair_weights(af.pairsums.Inner(jnp.asarray(1.0)), x, x))(xs)
 
     P = np.asarray(jax.jit(jax.vmap(matrices))(x0))
-    found = [[af.diagnostics.boolean_structure(p) for p in run] for run in P]
-    ends = [set(np.asarray(run[-1].leaders).tolist()) <= {0, n - 1} for run in found]
+    structures = [[af.diagnostics.boolean_structure(p) for p in run] for run in P]
+    ends = [set(np.asarray(run[-1].leaders).tolist()) <= {0, n - 1} for run in structures]
     return xarray.Dataset(
         {
             "P": (("draw", "time", "token", "heard"), P),
-            "exceptional": (("draw", "time"), [[len(s.exceptional) for s in run] for run in found]),
-            "rank": (("draw", "time"), [[s.rank for s in run] for run in found]),
+            "exceptional": (("draw", "time"), [[len(s.exceptional) for s in run] for run in structures]),
+            "rank": (("draw", "time"), [[s.rank for s in run] for run in structures]),
             "at_the_ends": ("draw", np.array(ends, int)),
         },
         coords={"time": ts},

@@ -61,9 +61,9 @@ def _against(results: Results, part: str, rate) -> float:
     run = results.run(part=part)
     ts = np.asarray(run.ts)
     ts = ts[ts <= 3 + 1e-9]
-    found = positions(run)[: len(ts), -1] ** 2
+    squares = positions(run)[: len(ts), -1] ** 2
     exact = solve_ivp(lambda t, w: rate(w), (0, ts[-1]), [0.25], "DOP853", t_eval=ts, rtol=1e-12, atol=1e-14).y[0]
-    return float(np.abs(found / exact - 1).max())
+    return float(np.abs(squares / exact - 1).max())
 
 
 def middle_row(results: Results) -> float:

@@ -56,18 +56,18 @@ def _described(run: "Run") -> "tuple[xarray.Dataset, Run]":
     import attnflow as af
 
     z = af.rescaled(run)
-    found = af.diagnostics.detect_polytope(z)
+    polytope = af.diagnostics.detect_polytope(z)
     hulls = af.diagnostics.hull_nonincreasing(z)
     zs = np.asarray(z.xs)
-    limit = found.centroids[found.labels]
+    limit = polytope.centroids[polytope.labels]
     data = xarray.Dataset(
         {
-            "centroid": (("cluster", "coordinate"), found.centroids),
-            "label": ("token", found.labels),
-            "vertex": ("cluster", np.isin(np.arange(found.count), found.vertices).astype(int)),
-            "residual": ("cluster", found.residuals),
-            "dimension": found.dimension,
-            "holds": int(found.holds),
+            "centroid": (("cluster", "coordinate"), polytope.centroids),
+            "label": ("token", polytope.labels),
+            "vertex": ("cluster", np.isin(np.arange(polytope.count), polytope.vertices).astype(int)),
+            "residual": ("cluster", polytope.residuals),
+            "dimension": polytope.dimension,
+            "holds": int(polytope.holds),
             "hull_grows_by": hulls.violation,
             "distance": ("time", np.linalg.norm(zs - limit, axis=2).max(axis=1)),
         },

@@ -77,11 +77,11 @@ def spread_at_sixty(results: Results) -> list[float]:
 
     import attnflow as af
 
-    found = []
+    spreads = []
     for z in np.asarray(results.select(part="draws")["last"]):
         group = af.clusters(z, eps=1e-6).labels
-        found.append(max(float(np.ptp(z[group == k], axis=0).max()) for k in np.unique(group)))
-    return found
+        spreads.append(max(float(np.ptp(z[group == k], axis=0).max()) for k in np.unique(group)))
+    return spreads
 
 
 CLAIMS = [

@@ -54,11 +54,11 @@ def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     inside = {"triangle": 13, "square": 12, "faces": 10}.get(case)
     x0 = af.models.hardmax_cloud(case.split()[-1], inside, key=key)
     run = af.simulate(af.HardmaxLayers(ALPHA), x0, t1=60, solver="layers")
-    found = af.diagnostics.hardmax_limit(run, eps=1e-8)
+    limit = af.diagnostics.hardmax_limit(run, eps=1e-8)
     data = {
-        "certified": int(found.certified),
-        "faces": len(found.faces),
-        "vertices": len(found.polytope.vertices),
+        "certified": int(limit.certified),
+        "faces": len(limit.faces),
+        "vertices": len(limit.polytope.vertices),
         "hull_grows_by": af.diagnostics.hull_nonincreasing(run).violation,
     }
     return xarray.Dataset(data), run
@@ -73,12 +73,12 @@ def _rotated(cell: Cell) -> "xarray.Dataset":
 
     x0 = np.asarray(af.models.hardmax_cloud("faces"))
     turns = np.array([[[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]] for t in ANGLES])
-    found = {}
+    turned = {}
     for mode, model in (("strict", af.HardmaxLayers(ALPHA)), ("robust", af.HardmaxLayers(ALPHA, robust=True))):
         runs = [af.simulate(model, x0 @ turn.T, t1=400, solver="layers") for turn in turns]
-        found[mode] = np.stack([run.xs @ turn for run, turn in zip(runs, turns, strict=True)])  # turned back
+        turned[mode] = np.stack([run.xs @ turn for run, turn in zip(runs, turns, strict=True)])  # turned back
     dims = ("angle", "layer", "token", "coordinate")
-    return xarray.Dataset({mode: (dims, xs) for mode, xs in found.items()}, coords={"angle": list(ANGLES)})
+    return xarray.Dataset({mode: (dims, xs) for mode, xs in turned.items()}, coords={"angle": list(ANGLES)})
 
 
 def _systems(cell: Cell) -> "xarray.Dataset":
@@ -98,8 +98,8 @@ def _systems(cell: Cell) -> "xarray.Dataset":
     x0 = rng.standard_normal((count, SIZE, DIMENSION)) * inside[:, None, :] * (weight > 0)[:, :, None]
     G = rng.standard_normal((count, DIMENSION, DIMENSION)) * inside[:, :, None] * inside[:, None, :]
     B = G @ G.swapaxes(1, 2) + 0.1 * np.eye(DIMENSION) * inside[:, :, None]
-    found = jax.jit(lambda *a: jax.lax.map(_invariants, a))(x0, weight, B, alpha)
-    return xarray.Dataset({name: ("system", np.asarray(value)) for name, value in found.items()})
+    invariants = jax.jit(lambda *a: jax.lax.map(_invariants, a))(x0, weight, B, alpha)
+    return xarray.Dataset({name: ("system", np.asarray(value)) for name, value in invariants.items()})
 
 
 def _invariants(system: Any) -> dict[str, Any]:

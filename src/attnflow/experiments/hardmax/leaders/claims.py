@@ -39,8 +39,8 @@ def described(variable: str, cases: Any = REFERENCE):
 
 
 def leaders_of_all(results: Results) -> list[int]:
-    found = [results.run(part="reference", case=case).info["leader_layer"] for case in REFERENCE]
-    return [int((layers >= 0).sum()) for layers in found]
+    first_layers = [results.run(part="reference", case=case).info["leader_layer"] for case in REFERENCE]
+    return [int((layers >= 0).sum()) for layers in first_layers]
 
 
 def off_the_edges(mode: str):
@@ -197,7 +197,7 @@ CLAIMS = [
         id="leaders-limit",
         statement="After 60 layers every token is at a leader, or at the projection of the origin on a face",
         kind="property",
-        measure=lambda results: [bool(found) for found in described("certified")(results)],
+        measure=lambda results: [bool(certified) for certified in described("certified")(results)],
         source="arXiv:2407.01602",
         provenance="theorem",
     ),

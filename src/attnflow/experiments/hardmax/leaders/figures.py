@@ -44,8 +44,8 @@ def half_spaces(results: Results) -> Any:
         plain: dict[str, Any] = {}
         for ax in figure.axes:
             handles, labels = ax.get_legend_handles_labels()
-            found = zip(labels, handles, strict=True)
-            plain |= {label: handle for label, handle in found if not label.startswith("token ")}
+            entries = zip(labels, handles, strict=True)
+            plain |= {label: handle for label, handle in entries if not label.startswith("token ")}
         figure.legend(list(plain.values()), list(plain), loc="outside lower center", ncols=4)
     return figure
 
@@ -69,8 +69,8 @@ def ties_that_are_lost(results: Results) -> Any:
             for curve, angle, dashes in zip(far, ANGLES, ("-", (0, (5, 2)), (0, (6, 2, 1.5, 2))), strict=True):
                 ax.semilogy(layers, np.maximum(curve, 1e-17), ls=dashes, label=f"turned by {angle:g}")
             ax.semilogy(layers, 0.1 * 1.5 ** -layers.astype(float), ":", color="0.5", lw=1.2)
-            told = "exact comparison" if mode == "strict" else "robust"
-            ax.set(xlabel="layer", xlim=(0, 160), ylim=(1e-17, 5), title=told)
+            title = "exact comparison" if mode == "strict" else "robust"
+            ax.set(xlabel="layer", xlim=(0, 160), ylim=(1e-17, 5), title=title)
             ax.grid()
         figure.axes[0].set_ylabel("distance of the tied tokens\nfrom their limits")
         figure.axes[1].legend(loc="upper right")

@@ -30,16 +30,16 @@ KEPT = 30  # words of the histogram
 def cells(scale: str) -> list[Cell]:
     from ....language.datasets import DATA
 
-    found = [{"data": "planted", "d": 2}]
+    listed = [{"data": "planted", "d": 2}]
     if DATA["vader"].present:
-        found += [{"data": "vader", "d": 2}]
+        listed += [{"data": "vader", "d": 2}]
     if DATA["imdb"].present:
         # Of d = 8 the largest accuracy is asked for, and it comes early.
         epochs = 30 if scale == "full" else 15
-        found += [{"data": "imdb-short", "d": 2}, {"data": "imdb-short", "d": 8, "epochs": epochs}]
+        listed += [{"data": "imdb-short", "d": 2}, {"data": "imdb-short", "d": 8, "epochs": epochs}]
         if scale == "full":
-            found += [{"data": "imdb", "d": d} for d in DIMENSIONS]
-    return found
+            listed += [{"data": "imdb", "d": d} for d in DIMENSIONS]
+    return listed
 
 
 def compute(cell: Cell) -> "xarray.Dataset":
@@ -55,8 +55,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
     trained = classifier.trained
     new, led = classifier.reviews, classifier.led(classifier.reviews.texts)
     counts = leaders.counts(led)
-    found = leaders.histogram(led, classifier.ids(new.texts), new.labels)[:KEPT]
-    words = [(classifier.vocabulary.words[i], number) for i, number in found]
+    histogram = leaders.histogram(led, classifier.ids(new.texts), new.labels)[:KEPT]
+    words = [(classifier.vocabulary.words[i], number) for i, number in histogram]
     E, alpha, v, b = trained.parameters
     place = {word: i for i, word in enumerate(classifier.vocabulary.words)}
     data = {
@@ -73,10 +73,10 @@ def compute(cell: Cell) -> "xarray.Dataset":
     }
     if cell["d"] == 2:
         for name, text in _examples(classifier, led).items():
-            told = classifier.explain(text)
-            data[f"{name}_words"] = (f"{name}_token", np.array(told.words))
-            data[f"{name}_states"] = (("layer", f"{name}_token", "axis"), told.states)
-            data[f"{name}_leading"] = (("layer", f"{name}_token"), told.leading.astype(int))
+            explanation = classifier.explain(text)
+            data[f"{name}_words"] = (f"{name}_token", np.array(explanation.words))
+            data[f"{name}_states"] = (("layer", f"{name}_token", "axis"), explanation.states)
+            data[f"{name}_leading"] = (("layer", f"{name}_token"), explanation.leading.astype(int))
     statistics = ["mean", "std", "least", "most", "from the start"]
     return xarray.Dataset(data, coords={"statistic": statistics})
 

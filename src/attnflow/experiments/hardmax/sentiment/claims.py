@@ -26,30 +26,30 @@ def of(name: str, d: int, measure: Callable[[Any], Any]) -> Callable[[Results], 
     return lambda results: measure(data(results, name, d))
 
 
-def best(found: Any) -> float:
-    return float(found["test_accuracy_hardmax"].max())
+def best(training: Any) -> float:
+    return float(training["test_accuracy_hardmax"].max())
 
 
-def last(found: Any) -> float:
-    return float(found["test_accuracy_hardmax"][-1])
+def last(training: Any) -> float:
+    return float(training["test_accuracy_hardmax"][-1])
 
 
-def surrogate(found: Any) -> float:
+def surrogate(training: Any) -> float:
     """How much the accuracies of the two maps differ at the end."""
-    return abs(last(found) - float(found["test_accuracy_softmax"][-1]))
+    return abs(last(training) - float(training["test_accuracy_softmax"][-1]))
 
 
 def evaluative(words: frozenset[str]) -> Callable[[Any], int]:
     """How many of the ten words that lead most often are among these."""
-    return lambda found: sum(str(word) in words for word in found["word"].values[:10])
+    return lambda training: sum(str(word) in words for word in training["word"].values[:10])
 
 
 def reached(d: int) -> Callable[[Results], tuple[float, float]]:
     """The best accuracy, and the standard error of its difference from the authors', both of 15,000 reviews."""
 
     def measure(results: Results) -> tuple[float, float]:
-        found = data(results, "imdb", d)
-        p, expected, n = best(found), DIMENSIONS[d], int(found["tested"])
+        trained = data(results, "imdb", d)
+        p, expected, n = best(trained), DIMENSIONS[d], int(trained["tested"])
         return p, ((p * (1 - p) + expected * (1 - expected)) / n) ** 0.5
 
     return measure
@@ -57,8 +57,8 @@ def reached(d: int) -> Callable[[Results], tuple[float, float]]:
 
 def gains(results: Results) -> list[float]:
     """How much the best accuracy gains from one dimension to the next."""
-    found = [best(data(results, "imdb", d)) for d in DIMENSIONS]
-    return [b - a for a, b in pairwise(found)]
+    accuracies = [best(data(results, "imdb", d)) for d in DIMENSIONS]
+    return [b - a for a, b in pairwise(accuracies)]
 
 
 CLAIMS = [

@@ -33,7 +33,7 @@ def two_reviews(results: Results) -> Any:
         figure = plot.new_figure(8.0, 7.6)
         grid = figure.subplots(2, 2)
         for row, name in zip(grid, ("positive", "negative"), strict=True):
-            told = Explanation(
+            explanation = Explanation(
                 words=tuple(map(str, data[f"{name}_words"].values)),
                 states=data[f"{name}_states"].values,
                 leading=data[f"{name}_leading"].values.astype(bool),
@@ -42,7 +42,7 @@ def two_reviews(results: Results) -> Any:
                 alpha=float(data["step"]),
             )
             for axes, layer in zip(row, (0, -1), strict=True):
-                draw_review(axes, told, layer)
+                draw_review(axes, explanation, layer)
                 axes.set_title(f"{name} review, {axes.get_title()}")
         figure.legend(handles=review_marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
     return figure

@@ -53,16 +53,16 @@ def _covariance(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    found = {name: [] for name in ("closed", "printed", "sampled", "stderr")}
+    columns = {name: [] for name in ("closed", "printed", "sampled", "stderr")}
     for k, (beta, q) in enumerate(SAMPLED):
         x = np.array([[1.0, 0.0], [q, np.sqrt(1 - q**2)]])
         key = jax.random.fold_in(jax.random.key(cell["seed"]), k)
         sampled = af.reductions.homogenized.covariance(x, beta, key=key, samples=cell["samples"])
-        found["closed"].append(af.reductions.homogenized.two_token_covariance(q, beta=beta))
-        found["printed"].append(covariance_as_printed(q, beta))
-        found["sampled"].append(np.asarray(sampled.value)[0])
-        found["stderr"].append(np.asarray(sampled.stderr)[0])
-    return xarray.Dataset({name: (("case", "entry"), np.array(values)) for name, values in found.items()})
+        columns["closed"].append(af.reductions.homogenized.two_token_covariance(q, beta=beta))
+        columns["printed"].append(covariance_as_printed(q, beta))
+        columns["sampled"].append(np.asarray(sampled.value)[0])
+        columns["stderr"].append(np.asarray(sampled.stderr)[0])
+    return xarray.Dataset({name: (("case", "entry"), np.array(values)) for name, values in columns.items()})
 
 
 def _drift(cell: Cell) -> "xarray.Dataset":
@@ -135,8 +135,8 @@ def _law(cell: Cell) -> "xarray.Dataset":
     law = homogenized.two_token_law(0.0, 1.0, **given)
     mean, sd = spectral_moments(T=1.0, **given)
     square = homogenized.two_token_expectation(lambda q: q**2, 0.0, 1.0, **given)
-    found = {"mean": law.mean, "sd": law.sd, "spectral_mean": mean, "spectral_sd": sd, "backward_square": float(square)}
-    return xarray.Dataset(found)
+    library = {"mean": law.mean, "sd": law.sd, "backward_square": float(square)}
+    return xarray.Dataset({**library, "spectral_mean": mean, "spectral_sd": sd})
 
 
 def _ending(cell: Cell) -> "xarray.Dataset":

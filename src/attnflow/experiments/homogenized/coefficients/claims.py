@@ -36,10 +36,10 @@ def laws(variable: str):
 
 
 def off_the_witness(results: Results) -> list[float]:
-    found = [data for _, data in results.where(part="law")]
-    if len(found) != len(LAW) + 1:
-        raise ValueError(f"{len(found)} laws were computed")
-    return [float(abs(data[f"spectral_{name}"] - data[name])) for data in found for name in ("mean", "sd")]
+    laws = [data for _, data in results.where(part="law")]
+    if len(laws) != len(LAW) + 1:
+        raise ValueError(f"{len(laws)} laws were computed")
+    return [float(abs(data[f"spectral_{name}"] - data[name])) for data in laws for name in ("mean", "sd")]
 
 
 def backward_off(results: Results) -> list[float]:
@@ -62,8 +62,8 @@ def near(end: int):
 
 def met_late(results: Results) -> list[float]:
     """In dimensions 2, 3 and 6: share near +1 at a late time minus the probability to meet."""
-    found = [results.select(part="ending", d=d) for d in (2, 3, 6)]
-    return [float(data["late"].sel(end=1) - data["from_claimed"].values[STARTS.index(0.0)]) for data in found]
+    endings = [results.select(part="ending", d=d) for d in (2, 3, 6)]
+    return [float(data["late"].sel(end=1) - data["from_claimed"].values[STARTS.index(0.0)]) for data in endings]
 
 
 def starts(d: int):

@@ -84,13 +84,13 @@ def _collisions(cell: Cell) -> "xarray.Dataset":
     from attnflow.reductions import homogenized
 
     rng = np.random.default_rng(cell["seed"])
-    found = {name: [] for name in ("exact", "sampled", "stderr")}
+    columns = {name: [] for name in ("exact", "sampled", "stderr")}
     for n, beta, q in CASES:
         drawn = sampled_collisions(rng, n, beta, q, cell["draws"])
-        found["exact"].append(homogenized.collisions(q, n=n, beta=beta))
-        found["sampled"].append(drawn.mean(axis=1))
-        found["stderr"].append(drawn.std(axis=1) / np.sqrt(cell["draws"]))
-    return xarray.Dataset({name: (("case", "which"), np.array(values)) for name, values in found.items()})
+        columns["exact"].append(homogenized.collisions(q, n=n, beta=beta))
+        columns["sampled"].append(drawn.mean(axis=1))
+        columns["stderr"].append(drawn.std(axis=1) / np.sqrt(cell["draws"]))
+    return xarray.Dataset({name: (("case", "which"), np.array(values)) for name, values in columns.items()})
 
 
 def _sampled(cell: Cell) -> "xarray.Dataset":

@@ -44,23 +44,23 @@ def off_the_closed_form(results: Results) -> float:
     """At β = 0: the largest deviation of the flow from 1 − 1/(1 − 1/n + eᵗ/n)."""
     import numpy as np
 
-    found = []
+    errors = []
     for n in SIZES:
         data = results.select(part="collapse", n=n, beta=0.0)
         closed = 1 - 1 / (1 - 1 / n + np.exp(data["time"].values) / n)
-        found.append(float(np.abs(data["inner_product"].values - closed).max()))
-    return max(found)
+        errors.append(float(np.abs(data["inner_product"].values - closed).max()))
+    return max(errors)
 
 
 def delays(results: Results) -> list[float]:
     """How much later every temperature is than the next higher one, all sizes."""
-    found = []
+    differences = []
     for n in sorted({cell["n"] for cell, _ in results.where(part="collapse")}):
         here = results.where(part="collapse", n=n)
         betas = sorted(cell["beta"] for cell, _ in here if cell["beta"] != "infinite")
         times = [arrival(results, n, beta) for beta in (*betas, "infinite")]
-        found += [b - a for a, b in pairwise(times)]
-    return found
+        differences += [b - a for a, b in pairwise(times)]
+    return differences
 
 
 def hot_delays(results: Results) -> list[float]:
@@ -75,8 +75,8 @@ def collisions_off(results: Results) -> tuple[Any, Any]:
 
 
 def sampled_off(results: Results) -> tuple[list[float], list[float]]:
-    found = [results.select(part="sampled", n=n, beta=b) for n, b in WITNESSED]
-    return [float(data["delay"]) for data in found], [float(data["stderr"]) for data in found]
+    delays = [results.select(part="sampled", n=n, beta=b) for n, b in WITNESSED]
+    return [float(data["delay"]) for data in delays], [float(data["stderr"]) for data in delays]
 
 
 def hot(beta: float):

@@ -11,13 +11,13 @@ def sampled_collisions(rng: Any, n: int, beta: float, q: float, draws: int) -> A
     import numpy as np
     from scipy.special import softmax
 
-    found, size = [], max(1, 2_000_000 // n)
+    portions, size = [], max(1, 2_000_000 // n)
     for rows in [size] * (draws // size) + [draws % size]:  # in portions that fit into memory
         g = rng.standard_normal((2, rows, n))
         scores = beta * np.sqrt(1 - q) * np.stack([g[0], q * g[0] + np.sqrt(1 - q**2) * g[1]])
         A = softmax(scores, axis=-1)
-        found.append(np.stack([(A**2).sum(-1).mean(0), (A[0] * A[1]).sum(-1)]))
-    return np.concatenate(found, axis=1)
+        portions.append(np.stack([(A**2).sum(-1).mean(0), (A[0] * A[1]).sum(-1)]))
+    return np.concatenate(portions, axis=1)
 
 
 def sampled_delay(rng: Any, n: int, beta: float, draws: int, rate: Any, nodes: int = 20) -> tuple[float, float]:
@@ -48,7 +48,7 @@ def finite_dimension(d: int, replicas: int, steps: int, seed: int) -> tuple[floa
     """
     import numpy as np
 
-    rng, h, found = np.random.default_rng([seed, d]), TIME / steps, []
+    rng, h, means = np.random.default_rng([seed, d]), TIME / steps, []
     for first in range(0, replicas, PORTION):
         x = np.tile(np.eye(TOKENS, d), (min(PORTION, replicas - first), 1, 1))
         for _ in range(steps):
@@ -56,6 +56,6 @@ def finite_dimension(d: int, replicas: int, steps: int, seed: int) -> tuple[floa
             c = c + h / 2 * c * (1 - c)
             x += (np.sqrt(np.expm1(c * h) / d)[:, None] * rng.standard_normal((len(x), d)))[:, None]
             x /= np.sqrt(np.einsum("rid,rid->ri", x, x))[..., None]
-        found.append((np.sum(x.sum(axis=1) ** 2, axis=1) - TOKENS) / (TOKENS * (TOKENS - 1)))
-    q = np.concatenate(found)
+        means.append((np.sum(x.sum(axis=1) ** 2, axis=1) - TOKENS) / (TOKENS * (TOKENS - 1)))
+    q = np.concatenate(means)
     return float(q.mean()), float(q.std(ddof=1) / np.sqrt(replicas))

@@ -97,18 +97,18 @@ def _deterministic(cell: Cell) -> "xarray.Dataset":
 
     from ..two_tokens.starts import last_states, seeded
 
-    found, errors = [], []
+    deviations, errors = [], []
     x0 = af.sphere.weyl(n=4, d=3)
     models = [af.RandomLayers(beta=2.0, heads=H, eta=eta, mean=1.0, scaling="deterministic") for eta, H in SETTINGS]
     average = af.simulate(models[0].limit(), x0, t1=1.0, save=1, solver="rk4", dt=0.02)
     for k, model in enumerate(models):
         x = last_states(model, x0, 1.0, cell["replicas"], seeded(cell, k))
         square = np.sum((x - np.asarray(average.xs[-1])) ** 2, axis=(1, 2))
-        found.append(np.sqrt(square.mean()))
-        errors.append(square.std() / np.sqrt(len(square)) / 2 / found[-1])
+        deviations.append(np.sqrt(square.mean()))
+        errors.append(square.std() / np.sqrt(len(square)) / 2 / deviations[-1])
     return xarray.Dataset(
         {
-            "deviation": ("setting", found),
+            "deviation": ("setting", deviations),
             "stderr": ("setting", errors),
             "unit": ("setting", [np.sqrt(eta / H) for eta, H in SETTINGS]),
         }
@@ -127,7 +127,7 @@ def _integrators(cell: Cell) -> "xarray.Dataset":
     label = round(10 * T + 100 * abs(q0))
     model = two_tokens(beta=1.0, eta=0.1)
     layers = inner_products(model, pair(q0, 4), T, replicas, seeded(cell, label))
-    found = {"layers": layers["mean"], "layers_stderr": layers["mean_stderr"]}
+    variables = {"layers": layers["mean"], "layers_stderr": layers["mean_stderr"]}
     for k, name in enumerate(("euler", "heun")):
         q = diffrax_paths(
             pair(q0, 4),
@@ -138,12 +138,13 @@ def _integrators(cell: Cell) -> "xarray.Dataset":
             key=seeded(cell, label, k),
             stratonovich=name == "heun",
         )
-        found |= {name: q.mean(), f"{name}_stderr": q.std() / np.sqrt(replicas)}
-        found |= {f"{name}_sd": q.std(), f"{name}_sd_stderr": sd_error(q.var(), np.mean((q - q.mean()) ** 4), replicas)}
+        variables |= {name: q.mean(), f"{name}_stderr": q.std() / np.sqrt(replicas)}
+        sd_stderr = sd_error(q.var(), np.mean((q - q.mean()) ** 4), replicas)
+        variables |= {f"{name}_sd": q.std(), f"{name}_sd_stderr": sd_stderr}
     ts = np.linspace(0, T, 11)[1:]
     for name, stratonovich in (("ito", False), ("stratonovich", True)):
-        found[name] = ("time", backward(q0, ts, d=4, beta=1.0, stratonovich=stratonovich)[0])
-    return xarray.Dataset(found, coords={"time": ts})
+        variables[name] = ("time", backward(q0, ts, d=4, beta=1.0, stratonovich=stratonovich)[0])
+    return xarray.Dataset(variables, coords={"time": ts})
 
 
 def _rank(cell: Cell) -> "xarray.Dataset":

@@ -43,8 +43,8 @@ def constants(results: Results) -> Any:
 
 
 def spread(results: Results) -> float:
-    found = constants(results)
-    return float((found.max() - found.min()) / found.mean())
+    ratios = constants(results)
+    return float((ratios.max() - ratios.min()) / ratios.mean())
 
 
 def power(results: Results) -> tuple[float, float]:

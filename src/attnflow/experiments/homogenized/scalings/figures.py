@@ -51,18 +51,18 @@ def deviation_from_the_average(results: Results) -> Any:
     from attnflow import plot
 
     data = results.select(part="deterministic")
-    unit, found = data["unit"].values, data["deviation"].values
+    unit, deviation = data["unit"].values, data["deviation"].values
     with plot.style():
         figure = plot.new_figure(4.9, 3.4)
         axes = figure.subplots()
         line = np.geomspace(0.8 * unit.min(), 1.25 * unit.max(), 2)
-        mean = np.mean(found / unit)
+        mean = np.mean(deviation / unit)
         axes.loglog(line**2, mean * line, color=plot.PALETTE["black"], lw=1, label=rf"${mean:.2f}\,\sqrt{{\eta/H}}$")
         for heads, colour, marker in ((1, "blue", "o"), (4, "vermillion", "s")):
             here = [k for k, (_, H) in enumerate(SETTINGS) if H == heads]
             axes.errorbar(
                 unit[here] ** 2,
-                found[here],
+                deviation[here],
                 2 * data["stderr"].values[here],
                 fmt=marker,
                 color=plot.PALETTE[colour],

@@ -58,12 +58,12 @@ def backward(q0: float, ts: Any, *, d: int, beta: float, stratonovich: bool = Fa
     dt = (ts[1] - ts[0] if len(ts) > 1 else ts[0]) / steps
     one, A = identity(POINTS, format="csc"), A.tocsc()
     solve = splu((one - dt / 2 * A).tocsc()).solve
-    u, found, t = np.stack([q, q * q], axis=1), [], 0.0
+    u, moments, t = np.stack([q, q * q], axis=1), [], 0.0
     for t_end in ts:
         while t < t_end - dt / 2:
             u, t = solve(u + dt / 2 * (A @ u)), t + dt
-        found.append([np.interp(q0, q, column) for column in u.T])
-    mean, square = np.array(found).T
+        moments.append([np.interp(q0, q, column) for column in u.T])
+    mean, square = np.array(moments).T
     return mean, np.sqrt(square - mean**2)
 
 

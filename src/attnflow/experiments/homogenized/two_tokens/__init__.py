@@ -62,8 +62,8 @@ def _ends(cell: Cell) -> "xarray.Dataset":
 
     d = cell["d"]
     model = af.RandomLayers(beta=BETA, eta=(LATE[d] / 1200) ** 0.5, draw="projected")
-    found = inner_products(model, pair(0.0, d), LATE[d], REPLICAS, seeded(cell, d, 7))
-    return xarray.Dataset({name: found[name] for name in ("near_plus", "near_minus", "mean", "mean_stderr")})
+    statistics = inner_products(model, pair(0.0, d), LATE[d], REPLICAS, seeded(cell, d, 7))
+    return xarray.Dataset({name: statistics[name] for name in ("near_plus", "near_minus", "mean", "mean_stderr")})
 
 
 def _paths(cell: Cell) -> "xarray.Dataset":

@@ -48,8 +48,8 @@ INNER = af.flows.Mean(_inner)
 
 def inner_products(model: Any, x0: Any, T: float | int, replicas: int, key: Any) -> dict[str, Any]:
     """Means over replicas at time `T`, `{name: value}`, and standard errors, `{name + "_stderr": value}`."""
-    found = af.ensemble(model, at(x0), realizations=replicas, ts=[T], solver="layers", reduce=INNER, key=key).values
-    values, errors = np.asarray(found.mean[0]), np.asarray(found.stderr[0])
+    means = af.ensemble(model, at(x0), realizations=replicas, ts=[T], solver="layers", reduce=INNER, key=key).values
+    values, errors = np.asarray(means.mean[0]), np.asarray(means.stderr[0])
     kept = {name: float(v) for name, v in zip(KEPT, values, strict=True)}
     m = kept["mean"]
     variance = max(kept["square"] - m**2, 0.0)
@@ -69,10 +69,10 @@ def sd_error(variance: float, around: float, replicas: int) -> float:
 
 def last_states(model: Any, x0: Any, T: float | int, replicas: int, key: Any) -> np.ndarray:
     """The tokens of all replicas at time `T`."""
-    found = af.ensemble(
+    result = af.ensemble(
         model, at(x0), realizations=replicas, ts=[T], solver="layers", reduce=af.flows.LastState(), key=key
     )
-    return np.asarray(found.values)
+    return np.asarray(result.values)
 
 
 def seeded(cell: dict[str, Any], *labels: int) -> Any:

@@ -45,8 +45,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 def _told(report: Any) -> dict[str, float]:
     names = ("sequences", "points", "blocks", "bound", "parameters", "per_point")
-    found = {name: float(getattr(report, name)) for name in names}
-    return found | {"error": float(report.error), "relative_error": float(report.relative_error)}
+    numbers = {name: float(getattr(report, name)) for name in names}
+    return numbers | {"error": float(report.error), "relative_error": float(report.relative_error)}
 
 
 def _table(cell: Cell) -> "xarray.Dataset":
@@ -64,12 +64,12 @@ def _table(cell: Cell) -> "xarray.Dataset":
     start = time.perf_counter()
     network = af.interpolate(inputs, outputs, mode=cell["mode"])
     report = network.verify()
-    found = _told(report) | {"seconds": time.perf_counter() - start}
+    numbers = _told(report) | {"seconds": time.perf_counter() - start}
     if row.n[1] < 100:
-        found["soft_error"] = network.verify(beta=BETA).error
-    found["rounds"] = report.roles.get("round", 0)
-    found["coded"] = report.roles.get("code", 0)
-    return xarray.Dataset(found)
+        numbers["soft_error"] = network.verify(beta=BETA).error
+    numbers["rounds"] = report.roles.get("round", 0)
+    numbers["coded"] = report.roles.get("code", 0)
+    return xarray.Dataset(numbers)
 
 
 def _fractions(cell: Cell) -> "xarray.Dataset":
@@ -124,15 +124,15 @@ def _softmax(cell: Cell) -> "xarray.Dataset":
     inputs, outputs = gaussian(6, (8, 8), 2, 9, cell["seed"])
     network = af.interpolate(inputs, outputs, mode=cell["mode"])
     beta = np.geomspace(*BETAS[:2], BETAS[2])
-    found = network.softmax()
+    softmax = network.softmax()
     return xarray.Dataset(
         {
             "error": ("beta", [network.verify(beta=b).relative_error for b in beta]),
-            "threshold": found.threshold,
-            "sufficient": found.sufficient,
-            "at_sufficient": network.verify(beta=found.sufficient).relative_error,
-            "below": network.verify(beta=found.threshold / 2).relative_error,
-            "gap": found.smallest_gap,
+            "threshold": softmax.threshold,
+            "sufficient": softmax.sufficient,
+            "at_sufficient": network.verify(beta=softmax.sufficient).relative_error,
+            "below": network.verify(beta=softmax.threshold / 2).relative_error,
+            "gap": softmax.smallest_gap,
         },
         coords={"beta": beta},
     )

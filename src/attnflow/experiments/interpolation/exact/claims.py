@@ -61,12 +61,12 @@ def surplus(results: Results) -> list[float]:
 
 def formula(results: Results) -> list[float]:
     """Blocks less A + R + [R > 0] + 1 + E + M, with A and R as counted and E = sum (m - 1) + 1, or 0."""
-    found = []
+    differences = []
     for _, data in results.where(part="table"):
         A, R, N, M = (float(data[name]) for name in ("coded", "rounds", "sequences", "points"))
         E = 0 if M == N else M - N + 1
-        found.append(float(data["blocks"]) - (A + R + (R > 0) + 1 + E + M))
-    return found
+        differences.append(float(data["blocks"]) - (A + R + (R > 0) + 1 + E + M))
+    return differences
 
 
 def over_bound(results: Results) -> list[float]:
@@ -177,14 +177,14 @@ CLAIMS = [
     *(
         Claim(
             id=f"exact-stress-{family}",
-            statement=f"{told}: the largest relative error",
+            statement=f"{description}: the largest relative error",
             kind="at_most",
             expected=1e-9,
             measure=family_error(family),
             source=f"{PAGE}, Measured",
             provenance="derived",
         )
-        for family, told in (
+        for family, description in (
             ("subsets", "All 31 nonempty subsets of five points, both modes"),
             ("pool", "Sequences from a pool of twelve points, with repetitions and up to five outputs"),
             ("scaled", "Inputs and outputs of sizes 1e−12 to 1e12, far from the origin or not"),

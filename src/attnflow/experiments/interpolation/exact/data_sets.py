@@ -41,14 +41,14 @@ def pool(rng: "numpy.random.Generator") -> Pairs:
 
     d = int(rng.integers(2, 5))
     points = rng.standard_normal((12, d))
-    found: dict[frozenset, numpy.ndarray] = {}
+    sequences: dict[frozenset, numpy.ndarray] = {}
     for j in range(int(rng.integers(2, 25))):
         chosen = rng.integers(0, 12, int(rng.integers(1, 20)))
         own = rng.standard_normal((int(rng.integers(0, 4)), d))
-        found[frozenset(chosen.tolist()) | (frozenset([-1 - j]) if len(own) else frozenset())] = np.concatenate(
+        sequences[frozenset(chosen.tolist()) | (frozenset([-1 - j]) if len(own) else frozenset())] = np.concatenate(
             [points[chosen], own]
         )
-    inputs = list(found.values())
+    inputs = list(sequences.values())
     outputs = [rng.standard_normal((int(rng.integers(1, min(5, len(np.unique(x, axis=0))) + 1)), d)) for x in inputs]
     return inputs, outputs
 

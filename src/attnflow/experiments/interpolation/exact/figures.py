@@ -90,9 +90,9 @@ def softmax_against_hardmax(results: Results) -> Any:
         axes = figure.subplots()
         for mode, colour, marker in zip(MODES, ("blue", "vermillion"), "os", strict=True):
             data = results.select(part="softmax", mode=mode)
-            told = {"code": "codes", "rounds": "rounds"}[mode]
+            label = {"code": "codes", "rounds": "rounds"}[mode]
             axes.loglog(
-                data["beta"], data["error"], f"{marker}-", ms=3, color=plot.PALETTE[colour], lw=1.1, label=told
+                data["beta"], data["error"], f"{marker}-", ms=3, color=plot.PALETTE[colour], lw=1.1, label=label
             )
             axes.axvline(float(data["sufficient"]), color=plot.PALETTE[colour], ls=":", lw=1.3)
         axes.axvline(1e-9, color="#8A949E", ls=":", lw=1.3, label="enough by the margins")

@@ -53,12 +53,12 @@ def _planar(cell: Cell) -> "xarray.Dataset":
     x0, w = refined_nodes(NODES, NEAREST, uniform)
     ts = np.linspace(0, LATE[1], 65)
     xs = np.asarray(af.reductions.zero_temperature_flow(x0, ts, V=V, B=B))
-    found = {f"W{p}": np.asarray(af.measures.two_diracs(xs, [1.0, 0.0], (0.5, 0.5), p, w)) for p in (1, 2)}
+    distances = {f"W{p}": np.asarray(af.measures.two_diracs(xs, [1.0, 0.0], (0.5, 0.5), p, w)) for p in (1, 2)}
     late = ts >= LATE[0]
     return xarray.Dataset(
         {
-            **{name: ("time", value) for name, value in found.items()},
-            "rate": ("p", [-np.polyfit(ts[late], np.log(found[f"W{p}"][late]), 1)[0] for p in (1, 2)]),
+            **{name: ("time", value) for name, value in distances.items()},
+            "rate": ("p", [-np.polyfit(ts[late], np.log(distances[f"W{p}"][late]), 1)[0] for p in (1, 2)]),
             "predicted": ("p", [af.reductions.low_temperature_rates(V=V, B=B, p=p).rate for p in (1, 2)]),
         },
         coords={"time": ts, "p": [1, 2]},

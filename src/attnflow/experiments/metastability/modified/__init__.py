@@ -31,8 +31,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
     near = 1 / np.sqrt(beta * np.log(beta))
     model = af.SelfAttention(attention("shifted USA", beta))
     run = af.long_time(model, tokens("prepared"), merge_distance=2 * np.sin(near / 2), points=POINTS)
-    found = af.diagnostics.staircase(refined(run), "paper")
-    merges = np.array([p.end for p in found.plateaus[:-1]])
+    staircase = af.diagnostics.staircase(refined(run), "paper")
+    merges = np.array([p.end for p in staircase.plateaus[:-1]])
     theta = angles("prepared")
     n = len(theta)
     joined = np.arange(2, n + 1)  # how many tokens are in the cluster after each merge
@@ -40,28 +40,28 @@ def compute(cell: Cell) -> "xarray.Dataset":
     formula = (np.log(np.tan(gap / 2)) - np.log(np.tan(near / 2))) / (joined / n * np.log(beta))
     return xarray.Dataset(
         {
-            "tau": ("time", found.tau),
-            "energy": ("time", found.energy),
+            "tau": ("time", staircase.tau),
+            "energy": ("time", staircase.energy),
             "duration": ("merge", np.diff(merges, prepend=0.0)),
             "formula": ("merge", formula),
             "limit": ("merge", n / (2 * joined)),
             "height": ("merge", [event["energy"] for event in run.events]),
             "rise_formula": ("merge", np.log(2 * np.log(10) * np.log(beta)) / (2 * joined / n * np.log(beta))),
-            "rise": ("merge", [_rise(found, k) for k in range(len(merges))]),
+            "rise": ("merge", [_rise(staircase, k) for k in range(len(merges))]),
         }
     )
 
 
-def _rise(found: Any, k: int) -> float:
+def _rise(staircase: Any, k: int) -> float:
     """How long the energy takes from a tenth of the step to the merge by force, which takes no time."""
     import numpy as np
 
-    plateau, after = found.plateaus[k], found.plateaus[k + 1]
-    inside = (found.tau >= plateau.start) & (found.tau <= plateau.end)
-    gained = (found.energy[inside] - plateau.predicted) / (after.predicted - plateau.predicted)
+    plateau, after = staircase.plateaus[k], staircase.plateaus[k + 1]
+    inside = (staircase.tau >= plateau.start) & (staircase.tau <= plateau.end)
+    gained = (staircase.energy[inside] - plateau.predicted) / (after.predicted - plateau.predicted)
     risen = gained > 1e-6
-    risen[np.argmax(found.tau[inside] >= plateau.end) + 1 :] = False  # the row after the merge
-    return float(plateau.end - np.interp(np.log(0.1), np.log(gained[risen]), found.tau[inside][risen]))
+    risen[np.argmax(staircase.tau[inside] >= plateau.end) + 1 :] = False  # the row after the merge
+    return float(plateau.end - np.interp(np.log(0.1), np.log(gained[risen]), staircase.tau[inside][risen]))
 
 
 def steps_of_the_proof(results: Results) -> Any:

@@ -95,7 +95,7 @@ def _lemma() -> "xarray.Dataset":
     solved = []
     for b, u, k in points:
         # s = -log(1 - u) as the variable and the time as the function: the end is then known.
-        found = solve_ivp(
+        solution = solve_ivp(
             lambda s, t, b=b: np.exp(b * np.exp(-s)) / -np.expm1(-s),
             (-np.log1p(-u), k * b),
             [0.0],
@@ -103,7 +103,7 @@ def _lemma() -> "xarray.Dataset":
             rtol=1e-11,
             atol=1e-11,  # not zero: the solution starts there and a relative error would never be small
         )
-        solved.append(found.y[0, -1])
+        solved.append(solution.y[0, -1])
     return xarray.Dataset(
         {
             "solved": ("point", solved),

@@ -48,8 +48,8 @@ def at_merges(variable: str, left: list[int], **cell: Any):
     """A variable at the merges that leave these numbers of clusters; NaN where there is no such merge."""
 
     def measure(results: Results) -> list[float]:
-        found = {event["clusters"]: event[variable] for event in reversed(results.run(**cell).events)}
-        return [float(found.get(count, "nan")) for count in left]
+        by_count = {event["clusters"]: event[variable] for event in reversed(results.run(**cell).events)}
+        return [float(by_count.get(count, "nan")) for count in left]
 
     return measure
 
@@ -65,11 +65,11 @@ def beyond_bounds(results: Results) -> list[float]:
     """How far the energy directly after a merge is outside of the interval that the masses allow, for each run."""
     import numpy as np
 
-    found = []
+    distances = []
     for cell, data in results:
         above = [event["energy"] for event in results.run(**cell).events] - data["height"].values
-        found.append(float(np.maximum(-above, above - data["bound"].values).max()))
-    return found
+        distances.append(float(np.maximum(-above, above - data["bound"].values).max()))
+    return distances
 
 
 def last_merge_over_quadrature(results: Results) -> list[float]:
@@ -80,7 +80,7 @@ def last_merge_over_quadrature(results: Results) -> list[float]:
 
     import attnflow as af
 
-    found = []
+    ratios = []
     for cell, data in results:
         log_t = _log_times(results.run(**cell))
         gap, end = float(data["gap"][-2]), 1e-3 / math.sqrt(cell["beta"])
@@ -88,8 +88,8 @@ def last_merge_over_quadrature(results: Results) -> list[float]:
         with np.errstate(over="ignore"):
             expected = float(af.reductions.two_cluster_time(cell["beta"], u0=gap, u1=end, p=p, kind=cell["kind"]))
         waited = math.exp(log_t[-1]) - math.exp(log_t[-2])
-        found.append(waited / expected)
-    return found
+        ratios.append(waited / expected)
+    return ratios
 
 
 def figure_from_gaps(results: Results) -> list[float]:
@@ -100,7 +100,7 @@ def figure_from_gaps(results: Results) -> list[float]:
 
     import attnflow as af
 
-    found = []
+    ratios = []
     for cell, run in results.where(data="figure", kind="shifted USA").runs():
         beta = cell["beta"]
         if beta < 2000:  # the third token feels the fourth
@@ -111,8 +111,8 @@ def figure_from_gaps(results: Results) -> list[float]:
         steps = [(theta[2] - pair, 0.6), (theta[4] - theta[3], 0.4), (outer - triple, 1.0)]
         for log_t, (gap, mass) in zip(_log_times(run)[1:], steps, strict=True):
             alone = af.reductions.two_cluster_time(beta, u0=gap, u1=1e-3 / math.sqrt(beta), p=0.5, kind="shifted USA")
-            found.append(math.exp(log_t) * mass / float(alone))
-    return found
+            ratios.append(math.exp(log_t) * mass / float(alone))
+    return ratios
 
 
 def at_the_start(results: Results) -> list[float]:
@@ -123,12 +123,12 @@ def least_rise(results: Results) -> list[float]:
     """The least rise of the energy from row to row between merges, for each run."""
     import numpy as np
 
-    found = []
+    least = []
     for cell, data in results:
         rises = np.diff(np.asarray(data["row_energy"]))
         merged = [event["index"] - 1 for event in results.run(**cell).events]
-        found.append(float(np.delete(rises, merged).min()))
-    return found
+        least.append(float(np.delete(rises, merged).min()))
+    return least
 
 
 def _log_times(run: Any) -> list[float]:

@@ -45,13 +45,13 @@ def _modes(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     key = jax.random.fold_in(jax.random.key(cell["seed"]), int(cell["n"] + 1000 * cell["beta"]))
-    found = af.diagnostics.modes(
+    modes = af.diagnostics.modes(
         af.sphere.uniform(n=cell["draws"] * cell["n"], d=2, key=key).reshape(-1, cell["n"], 2), cell["beta"]
     )
     return xarray.Dataset(
         {
-            "modes": ("draw", np.asarray(found.count)),
-            "certified": ("draw", np.asarray(found.certified, np.int8)),
+            "modes": ("draw", np.asarray(modes.count)),
+            "certified": ("draw", np.asarray(modes.certified, np.int8)),
             "formula": float(af.reductions.expected_modes_circle(cell["beta"])),
         }
     )
@@ -103,13 +103,13 @@ def _plateaus(cell: Cell) -> "xarray.Dataset":
         run = af.long_time(model, x0, points=0, rtol=rtol, atol=atol, throw=False)
         return {"log_t": run.info["merge_log_t"], "left": run.info["merge_clusters"], "code": run.code}
 
-    found = each_draw(follow, len(cell["betas"]) * draws)
-    held, stretch = plateau(found["log_t"], found["left"])
+    merges = each_draw(follow, len(cell["betas"]) * draws)
+    held, stretch = plateau(merges["log_t"], merges["left"])
     return xarray.Dataset(
         {
             "held": (("beta", "draw"), held.reshape(-1, draws)),
             "stretch": (("beta", "draw"), stretch.reshape(-1, draws)),
-            "unfinished": float(np.sum(found["code"] != 0)),
+            "unfinished": float(np.sum(merges["code"] != 0)),
         },
         coords={"beta": cell["betas"]},
     )

@@ -73,39 +73,39 @@ def formula(results: Results) -> list[float]:
 
 def clusters_below_modes(results: Results) -> list[float]:
     """The difference in standard errors, for each β."""
-    found = []
+    differences = []
     for beta in BETAS:
         mean, error = number_of_modes(results, N, beta)
         later, spread, draws = clusters(results, beta, 30.0)
-        found.append((mean - later) / math.hypot(error, spread / math.sqrt(draws)))
-    return found
+        differences.append((mean - later) / math.hypot(error, spread / math.sqrt(draws)))
+    return differences
 
 
 def modes_below_fastest(results: Results) -> list[float]:
-    found = []
+    differences = []
     for beta in BETAS:
         mean, error = number_of_modes(results, N, beta)
         waves = float(results.select(part="clusters")["fastest"].sel(beta=beta))
-        found.append((waves - mean) / error)
-    return found
+        differences.append((waves - mean) / error)
+    return differences
 
 
 def plateau_below_modes(results: Results) -> list[float]:
     """The difference in standard errors, for each β."""
-    found = []
+    differences = []
     for beta in BETAS:
         (mean, error), (held, own) = number_of_modes(results, N, beta), on_the_plateau(results, beta)
-        found.append((mean - held) / math.hypot(error, own))
-    return found
+        differences.append((mean - held) / math.hypot(error, own))
+    return differences
 
 
 def plateau_below_clusters(results: Results) -> list[float]:
     """Clusters at t = 100 less those on the plateau, in standard errors, from β = 9 on."""
-    found = []
+    differences = []
     for beta in BETAS[1:]:
         (mean, spread, draws), (held, own) = clusters(results, beta, 100.0), on_the_plateau(results, beta)
-        found.append((mean - held) / math.hypot(spread / math.sqrt(draws), own))
-    return found
+        differences.append((mean - held) / math.hypot(spread / math.sqrt(draws), own))
+    return differences
 
 
 def unfinished(results: Results) -> float:

@@ -59,8 +59,8 @@ def modes_and_clusters(results: Results) -> Any:
             (r"modes, $t = 0$", [mean_number(results, N, b) for b in BETAS], "vermillion", "o"),
         ]
         for t, colour in zip(COUNTED, ("sky", "blue"), strict=True):
-            found = [clusters(results, b, t) for b in BETAS]
-            rows.append((f"clusters, $t = {t:g}$", [(m, s / math.sqrt(k)) for m, s, k in found], colour, "s"))
+            counts = [clusters(results, b, t) for b in BETAS]
+            rows.append((f"clusters, $t = {t:g}$", [(m, s / math.sqrt(k)) for m, s, k in counts], colour, "s"))
         rows.append(("clusters, longest plateau", [on_the_plateau(results, b) for b in BETAS], "green", "D"))
         for (name, values, colour, marker), shift in zip(rows, (0.0, -0.18, -0.06, 0.06, 0.18), strict=True):
             size = 16 if marker == "_" else 5

@@ -46,14 +46,14 @@ def _counts(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     n, beta = cell["n"], cell["beta"]
-    found = af.diagnostics.modes(_tokens(cell), beta)
+    modes = af.diagnostics.modes(_tokens(cell), beta)
     end = float(af.reductions.belt(n=n, beta=beta)[1])
-    inside = np.sum(np.abs(found.locations[..., 0]) <= end, axis=-1)
+    inside = np.sum(np.abs(modes.locations[..., 0]) <= end, axis=-1)
     return xarray.Dataset(
         {
-            "modes": ("draw", found.count),
+            "modes": ("draw", modes.count),
             "inside": ("draw", inside),
-            "certified": ("draw", np.asarray(found.certified, np.int8)),
+            "certified": ("draw", np.asarray(modes.certified, np.int8)),
             "kac_rice": float(af.reductions.expected_modes_line(n=n, beta=beta)),
             "leading": float(af.reductions.belt_modes(n=n, beta=beta)),
         }
@@ -70,20 +70,20 @@ def _picture(cell: Cell) -> "xarray.Dataset":
 
     n, beta = cell["n"], cell["beta"]
     tokens = _tokens(cell)
-    found = af.diagnostics.modes(tokens, beta)
+    modes = af.diagnostics.modes(tokens, beta)
     t = np.linspace(-5, 5, 1001)
-    places = np.concatenate([t, found.locations[0, :, 0]])[:, None]
+    places = np.concatenate([t, modes.locations[0, :, 0]])[:, None]
     # The log of a sum of exponentials over tokens: the tails do not underflow.
     height = logsumexp(-beta / 2 * (places - np.asarray(tokens[0, :, 0])[None, :]) ** 2, axis=1) - np.log(n)
     log_density = height + 0.5 * np.log(beta / (2 * np.pi))
     return xarray.Dataset(
         {
-            "location": (("draw", "mode"), found.locations[..., 0]),
+            "location": (("draw", "mode"), modes.locations[..., 0]),
             "log_density": ("t", log_density[: t.size]),
             "log_height": ("mode", log_density[t.size :]),
             "kac_rice": ("t", np.asarray(af.reductions.kac_rice_density(t, n=n, beta=beta))),
             "belt": ("end", [float(end) for end in af.reductions.belt(n=n, beta=beta)]),
-            "certified": ("draw", np.asarray(found.certified, np.int8)),
+            "certified": ("draw", np.asarray(modes.certified, np.int8)),
         },
         coords={"t": t},
     )

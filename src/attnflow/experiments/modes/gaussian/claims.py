@@ -70,9 +70,9 @@ def formula(results: Results) -> list[float]:
 
 def inside(results: Results) -> tuple[list[float], list[float]]:
     """Numbers up to the end of the belt; one per cent of the formula, its own error, counts as four standard errors."""
-    found = [mean(results, "inside", n, beta) for n, beta in JUDGED]
+    means = [mean(results, "inside", n, beta) for n, beta in JUDGED]
     own = (0.01 * (TABLE[key].kac_rice or math.nan) / SIGMA for key in JUDGED)
-    return [value for value, _ in found], [math.hypot(e, o) for (_, e), o in zip(found, own, strict=True)]
+    return [value for value, _ in means], [math.hypot(e, o) for (_, e), o in zip(means, own, strict=True)]
 
 
 def all_certified(results: Results) -> list[bool]:
@@ -96,7 +96,7 @@ JUDGED = [key for key, row in TABLE.items() if row.kac_rice is not None]
 
 
 def _claims(n: int, beta: float, row: Row) -> list[Claim]:
-    found = [("modes", "modes", row.total), ("inside", "modes up to the end of the belt", row.inside)]
+    counted = [("modes", "modes", row.total), ("inside", "modes up to the end of the belt", row.inside)]
     return [
         Claim(
             id=f"gaussian-n{n}-beta{beta:g}-{variable}",
@@ -112,7 +112,7 @@ def _claims(n: int, beta: float, row: Row) -> list[Claim]:
             scales=None if n in QUICK else ("full",),
             note="standard errors of ours and of the reference together; it would tell modes in the belt from all",
         )
-        for variable, what, number in found
+        for variable, what, number in counted
         if number is not None
     ]
 

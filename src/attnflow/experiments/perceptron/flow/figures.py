@@ -94,18 +94,18 @@ def tokens_over_the_potential(results: Results) -> Any:
             bar.set_label("$U$")
             start, end = np.asarray(results.run(part="sphere", case=case).xs)[[0, -1]]
             ax.plot(*_place(start), ".", ms=5, color=plot.PALETTE["orange"], mec="#333333", mew=0.2)
-            found = af.clusters(end, space=af.Sphere())
-            for k in range(int(found.count)):
-                mean = end[found.labels == k].mean(axis=0, keepdims=True)
+            clusters = af.clusters(end, space=af.Sphere())
+            for k in range(int(clusters.count)):
+                mean = end[clusters.labels == k].mean(axis=0, keepdims=True)
                 place = [float(v[0]) for v in _place(mean)]
-                mass = float(found.masses[k])
+                mass = float(clusters.masses[k])
                 ax.plot(*place, "o", ms=6 + 12 * mass**0.5, color=plot.PALETTE["vermillion"], mec="white", mew=1,
                         clip_on=False)  # fmt: skip
                 aside = -48 if place[0] > 2 else 20  # inside the map
                 shift = (aside, -10 if place[1] > 1 else 10)
                 frame = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8}
                 ax.annotate(f"{mass:.2f}", place, shift, textcoords="offset points", fontsize=9, bbox=frame)
-            count = int(found.count)
+            count = int(clusters.count)
             ax.set_title(f"{names[case]}: {count} cluster{'' if count == 1 else 's'}")
             ax.set(xticklabels=[], yticklabels=[])
             ax.grid(color="#8A949E", lw=0.3)

@@ -39,19 +39,19 @@ def _minimiser(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     block, beta = perceptron(cell["case"])
-    found = af.reductions.localization.minimizer(block, beta)
+    minimizer = af.reductions.localization.minimizer(block, beta)
     theory = af.reductions.localization.expected_localization(block, beta)
     theta = 2 * np.pi * np.arange(GRID) / GRID
     U = external(cell["case"], theta)
     data = xarray.Dataset(
         {
-            "angle": ("atom", np.degrees(found.angles)),
-            "mass": ("atom", found.masses),
-            **{name: float(getattr(found, name)) for name in ("energy", "floor", "gap", "excess", "slack")},
-            "atoms": found.atoms,
-            "verdict": VERDICTS.index(found.verdict),
+            "angle": ("atom", np.degrees(minimizer.angles)),
+            "mass": ("atom", minimizer.masses),
+            **{name: float(getattr(minimizer, name)) for name in ("energy", "floor", "gap", "excess", "slack")},
+            "atoms": minimizer.atoms,
+            "verdict": VERDICTS.index(minimizer.verdict),
             "expected": VERDICTS.index(theory.verdict),
-            "potential": ("theta", found.potential(theta)),
+            "potential": ("theta", minimizer.potential(theta)),
             "external": ("theta", U),
         },
         coords={"theta": theta},
@@ -65,7 +65,7 @@ def _minimiser(cell: Cell) -> "xarray.Dataset":
         data["level_varies_by"] = float(np.ptp(level))
         n = np.arange(1, 5)
         modes = np.append(np.real(law.modes), np.zeros(5))[n]  # a polynomial has no more than three
-        data["moments_off"] = "mode", np.cos(n[:, None] * found.angles) @ found.masses - modes
+        data["moments_off"] = "mode", np.cos(n[:, None] * minimizer.angles) @ minimizer.masses - modes
     return data
 
 

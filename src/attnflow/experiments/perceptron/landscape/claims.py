@@ -33,8 +33,8 @@ def angles(case: str):
     """In increasing order; an atom at 359.9 degrees stands first, as -0.1."""
 
     def measure(results: Results) -> list[float]:
-        found = results.select(part="minimiser", case=case)["angle"].values
-        return sorted(((found + 15) % 360 - 15).tolist())
+        degrees = results.select(part="minimiser", case=case)["angle"].values
+        return sorted(((degrees + 15) % 360 - 15).tolist())
 
     return measure
 
@@ -53,16 +53,16 @@ def over(variable: str, cases: Any):
 
 def verdicts(variable: str, expected: str, cases: Any):
     def measure(results: Results) -> list[bool]:
-        found = [int(results.select(part="minimiser", case=case)[variable]) for case in cases]
-        return [VERDICTS[k] == expected for k in found]
+        codes = [int(results.select(part="minimiser", case=case)[variable]) for case in cases]
+        return [VERDICTS[k] == expected for k in codes]
 
     return measure
 
 
 def off_the_witness(results: Results) -> list[float]:
     """How far the grid's energy is from the minimiser's; the grid has fewer laws, and its energy is larger."""
-    found = [(c["case"], float(data["energy"])) for c, data in results.where(part="witness")]
-    return [energy - float(results.select(part="minimiser", case=case)["energy"]) for case, energy in found]
+    energies = [(c["case"], float(data["energy"])) for c, data in results.where(part="witness")]
+    return [energy - float(results.select(part="minimiser", case=case)["energy"]) for case, energy in energies]
 
 
 def cells_off(results: Results) -> list[float]:

@@ -51,7 +51,8 @@ def atoms_against_density(results: Results) -> Any:
     with plot.style():
         figure = plot.new_figure(9.6, 5.0)
         top, bottom = figure.subplots(2, 3, sharey="row", sharex=True)
-        for above, below, case in zip(top, bottom, ("relu", "exp-long", "linear"), strict=True):
+        verdicts = {"relu": "atomic", "exp-long": "atomic by theory,\nundecided in numbers", "linear": "density"}
+        for above, below, (case, verdict) in zip(top, bottom, verdicts.items(), strict=True):
             data = results.select(part="minimiser", case=case)
             colour = plot.PALETTE["vermillion"]
             above.vlines(data["angle"], 0, data["mass"], color=colour, lw=1.4)
@@ -60,9 +61,8 @@ def atoms_against_density(results: Results) -> Any:
             if "density" in data:
                 scale = 2 * np.pi / data.sizes["atom"]
                 above.plot(degrees, scale * data["density"], color=plot.PALETTE["blue"], label="density of theory")
-            told = {"relu": "atomic", "exp-long": "atomic by theory,\nundecided in numbers", "linear": "density"}[case]
             name = {"linear": "linear potential"}.get(case, NAMES[case])
-            above.set_title(f"{name}: {told}")
+            above.set_title(f"{name}: {verdict}")
             above.set(ylim=(0, 0.48))
             height = np.maximum(data["potential"] - data["floor"], 1e-17)
             below.semilogy(degrees, height, color=plot.PALETTE["blue"])

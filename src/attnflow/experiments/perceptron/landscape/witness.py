@@ -21,7 +21,7 @@ def quadratic_programme(external: Any, theta: Any, beta: float) -> tuple[float, 
     constant = np.full((1, len(theta)), np.sqrt(iv(0, beta) / beta))
     features = np.concatenate([constant, np.sqrt(2) * root * np.cos(waves), np.sqrt(2) * root * np.sin(waves)])
     jacobian = np.column_stack([features.T, -np.ones(len(theta))])
-    found = minimize(
+    solution = minimize(
         lambda y: (0.5 * y[:-1] @ y[:-1] - y[-1], np.append(y[:-1], -1.0)),
         np.append(np.zeros(len(features)), external.min()),
         jac=True,
@@ -29,8 +29,8 @@ def quadratic_programme(external: Any, theta: Any, beta: float) -> tuple[float, 
         constraints={"type": "ineq", "fun": lambda y: jacobian @ y + external, "jac": lambda y: jacobian},
         options={"ftol": 1e-14, "maxiter": 400},
     )
-    slack = jacobian @ found.x + external
-    return -float(found.fun), np.flatnonzero(slack < 1e-8)
+    slack = jacobian @ solution.x + external
+    return -float(solution.fun), np.flatnonzero(slack < 1e-8)
 
 
 def ascended(external: Any, beta: float, count: int, rng: Any) -> tuple[Any, float]:

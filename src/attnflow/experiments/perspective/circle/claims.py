@@ -31,9 +31,9 @@ def compared(beta: float, t: float, clusters: int):
 
     def measure(results: Results) -> tuple[float, float]:
         law, size = REFERENCE[beta, t]
-        found, draws = frequency(results, beta, t, clusters)
+        share, draws = frequency(results, beta, t, clusters)
         p = law[clusters]
-        return found, math.sqrt(p * (1 - p) * (1 / draws + 1 / size))
+        return share, math.sqrt(p * (1 - p) * (1 / draws + 1 / size))
 
     return measure
 

@@ -48,8 +48,8 @@ def one_mode(results: Results) -> float:
 
 
 def fastest_by_particles(results: Results) -> list[int]:
-    found = (results.select(part="growth", kind="SA", beta=float(b))["particles"] for b in FASTEST)
-    return [int(rates["k"][rates.values.argmax()]) for rates in found]
+    cells = (results.select(part="growth", kind="SA", beta=float(b))["particles"] for b in FASTEST)
+    return [int(rates["k"][rates.values.argmax()]) for rates in cells]
 
 
 def fastest_by_formula(results: Results) -> list[int]:

@@ -60,9 +60,9 @@ def growth_of_patterns(results: Results) -> Any:
         left.set(xlabel="wave number $k$", ylabel="rate of growth", xlim=(0.5, 24.5), ylim=(0, 0.88))
         left.set_xticks(range(2, 25, 2))
         left.legend(loc="upper center", ncols=5, columnspacing=1.2, handlelength=1.6)
-        found = [(cell["beta"], data) for cell, data in results.where(part="growth", kind="SA")]
-        betas = np.array([beta for beta, _ in found])
-        fastest = [int(data["k"][data["particles"].values.argmax()]) for _, data in found]
+        cells = [(cell["beta"], data) for cell, data in results.where(part="growth", kind="SA")]
+        betas = np.array([beta for beta, _ in cells])
+        fastest = [int(data["k"][data["particles"].values.argmax()]) for _, data in cells]
         line = np.geomspace(betas.min(), betas.max(), 100)
         right.plot(line, np.sqrt(2 * line), color="black", lw=1.2, label=r"$\sqrt{2\beta}$")
         right.plot(betas, fastest, "o", color=plot.PALETTE["blue"], ms=5.5, label="particles")

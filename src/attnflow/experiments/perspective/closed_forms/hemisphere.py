@@ -15,11 +15,11 @@ def in_a_hemisphere(x: "numpy.ndarray") -> "numpy.ndarray":
     import numpy as np
 
     n, d = x.shape[1:]
-    found = np.zeros(len(x), bool)
+    inside = np.zeros(len(x), bool)
     for chosen in combinations(range(n), d - 1):
         # The normal's coordinates are minors of the chosen points, with alternating signs.
         rows = x[:, chosen, :]
         normal = np.array([np.linalg.det(np.delete(rows, i, axis=2)) * (-1) ** i for i in range(d)])
         heights = np.einsum("rnd,dr->rn", np.delete(x, chosen, axis=1), normal)
-        found |= (heights > 0).all(axis=1) | (heights < 0).all(axis=1)
-    return found
+        inside |= (heights > 0).all(axis=1) | (heights < 0).all(axis=1)
+    return inside

@@ -101,7 +101,7 @@ def jump_times(results: Results, d: int) -> list[tuple[float, float, float]]:
     import numpy as np
 
     data = results.select(part="map", d=d, scheme="rk4")
-    ts, found = data["time"].values, []
+    ts, jumps = data["time"].values, []
     for beta, expected, p in zip(
         data["beta"].values, data["phase_time"].values, data["probability"].values, strict=True
     ):
@@ -111,8 +111,8 @@ def jump_times(results: Results, d: int) -> list[tuple[float, float, float]]:
         k = int(after[0]) if after.size else 0
         # Linear between two checkpoints; never passed, or passed at once, is no jump.
         t = ts[k - 1] + (0.5 - p[k - 1]) / (p[k] - p[k - 1]) * (ts[k] - ts[k - 1]) if k else math.nan
-        found.append((float(beta), float(t), float(expected)))
-    return found
+        jumps.append((float(beta), float(t), float(expected)))
+    return jumps
 
 
 def jump_lateness(d: int):

@@ -55,8 +55,8 @@ def rates(results: Results) -> list[float]:
     """For SA and USA, the slope farthest from the theory's."""
     worst = []
     for kind, rate in (("SA", 1.0), ("USA", math.exp(BETA_RATE))):
-        found = results.select(part="rate", kind=kind)["rate"].values
-        worst.append(float(found[abs(found - rate).argmax()]))  # a slope that was not found is NaN, and is the worst
+        slopes = results.select(part="rate", kind=kind)["rate"].values
+        worst.append(float(slopes[abs(slopes - rate).argmax()]))  # a slope that was not found is NaN, and is the worst
     return worst
 
 

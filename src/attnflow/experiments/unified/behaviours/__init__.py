@@ -51,8 +51,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
 def _softmax(name: str):
     import attnflow as af
 
-    found = case(name)
-    return af.Softmax(found.beta, Q=found.Q, K=found.K, V=found.V)
+    matrices = case(name)
+    return af.Softmax(matrices.beta, Q=matrices.Q, K=matrices.K, V=matrices.V)
 
 
 def _cone(cell: Cell) -> "xarray.Dataset":
@@ -194,7 +194,7 @@ def _ranks(cell: Cell) -> "xarray.Dataset":
 
     run = jax.vmap(one)(*map(jnp.asarray, (Q, V, M)))
     last = np.asarray(af.gaussian.final_covariance(run))
-    found = {
+    variables = {
         "eigenvalues": (("law", "index"), np.linalg.eigvalsh(last)),
         "rank": ("law", af.gaussian.limit_rank(run)),
         "outcome": ("law", af.gaussian.outcome(run)),
@@ -203,10 +203,10 @@ def _ranks(cell: Cell) -> "xarray.Dataset":
     if cell["value"] == "identity":
         closed = np.stack([af.gaussian.closed_form.limit(m @ m.T, B=-q.T @ q) for q, m in zip(Q, M, strict=True)])
         values = np.linalg.eigvalsh(closed)
-        found["closed_eigenvalues"] = ("law", "index"), values
-        found["closed_rank"] = "law", np.sum(values > 1e-8 * values[:, -1:], axis=1)
-        found["apart"] = float(np.abs(closed - last).max())
-    return xarray.Dataset(found)
+        variables["closed_eigenvalues"] = ("law", "index"), values
+        variables["closed_rank"] = "law", np.sum(values > 1e-8 * values[:, -1:], axis=1)
+        variables["apart"] = float(np.abs(closed - last).max())
+    return xarray.Dataset(variables)
 
 
 def _closed_time(name: str, Sigma) -> float:

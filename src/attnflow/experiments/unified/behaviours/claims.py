@@ -25,9 +25,9 @@ def slopes(results: Results) -> list[float]:
     import numpy as np
 
     vectors = np.linalg.eigh(results.select(part="cone", case="two lines")["covariance"].values)[1][:, :, -1]
-    found = vectors[:, 1] / vectors[:, 0]
-    nearest = np.argmin(np.abs(found[:, None] - np.array(SLOPES)), axis=1)
-    groups = [found[nearest == k] for k in (0, 1)]
+    ratios = vectors[:, 1] / vectors[:, 0]
+    nearest = np.argmin(np.abs(ratios[:, None] - np.array(SLOPES)), axis=1)
+    groups = [ratios[nearest == k] for k in (0, 1)]
     return [float(g[np.argmax(np.abs(g - s))]) if g.size else np.nan for g, s in zip(groups, SLOPES, strict=True)]
 
 

@@ -70,7 +70,7 @@ def _energy() -> dict:
     import attnflow as af
 
     B, ts = np.array(SYMMETRIC), np.linspace(0, 1, 101)
-    found = {}
+    errors = {}
     for name, sign in (("ascent", 1), ("descent", -1)):
         attention = af.Sinkhorn(B=B, V=sign * B)
         run = af.gaussian.flow(attention, [0.3, -0.2], [[1.0, 0.3], [0.3, 0.7]], ts=ts, **_accurate())
@@ -80,9 +80,9 @@ def _energy() -> dict:
             2 * sign * (np.sum(np.asarray(field.GL) ** 2, axis=(1, 2)) + np.sum(np.asarray(field.c) ** 2, axis=1))
         )
         rate = (E[:-4] - 8 * E[1:-3] + 8 * E[3:-1] - E[4:]) / (12 * (ts[1] - ts[0]))
-        found[f"{name}_least_step"] = float((sign * np.diff(E)).min())
-        found[f"{name}_rate"] = float(np.abs(rate / promised[2:-2] - 1).max())
-    return found
+        errors[f"{name}_least_step"] = float((sign * np.diff(E)).min())
+        errors[f"{name}_rate"] = float(np.abs(rate / promised[2:-2] - 1).max())
+    return errors
 
 
 def _feedforward() -> dict:

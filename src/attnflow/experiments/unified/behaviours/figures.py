@@ -148,8 +148,8 @@ def rank_histograms(results: Results) -> Any:
                 counts = {"eigenvalues above 0.1": (above, "blue", 0.0)}
             else:
                 counts["relative, one in $10^8$"] = (data["rank"].values, "orange", 0.2)
-            for label, (found, colour, shift) in counts.items():
-                bars = [(found == k).sum() for k in range(d + 1)]
+            for label, (ranks, colour, shift) in counts.items():
+                bars = [(ranks == k).sum() for k in range(d + 1)]
                 axes.bar(np.arange(d + 1) + shift, bars, 0.38, color=plot.PALETTE[colour], label=label)
             value = "$V = I$" if cell["value"] == "identity" else "$V = M^\\top M$"
             axes.set(xlabel="rank", title=f"$d = {d}$, {value}")

@@ -108,8 +108,8 @@ def _coupling(cell: Cell) -> "xarray.Dataset":
     G = np.asarray(af.gaussian.velocity(flat, ALPHA, L=L).GL) @ np.linalg.inv(L)
 
     def field(attention: "af.attention.AbstractAttention") -> np.ndarray:
-        found = af.gaussian.velocity(attention, ALPHA, L=L)
-        return np.column_stack([np.asarray(found.GL) @ np.linalg.inv(L), np.asarray(found.c)])
+        velocity = af.gaussian.velocity(attention, ALPHA, L=L)
+        return np.column_stack([np.asarray(velocity.GL) @ np.linalg.inv(L), np.asarray(velocity.c)])
 
     given = {name: getattr(base_map("softmax"), name) for name in "QKV"}
     many = [field(af.Sinkhorn(**given, half_steps=N)) for N in (1, 25)]

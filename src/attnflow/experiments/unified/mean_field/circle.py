@@ -124,7 +124,7 @@ def random_tokens(cell: Cell) -> "xarray.Dataset":
         return jnp.stack([jnp.cos(drawn), jnp.sin(drawn)], axis=-1)
 
     model = af.SelfAttention(beta=beta)
-    found = af.ensemble(
+    result = af.ensemble(
         model,
         sampler,
         realizations=cell["realizations"],
@@ -135,7 +135,7 @@ def random_tokens(cell: Cell) -> "xarray.Dataset":
     )
     law = af.mean_field(model, smooth, ts=np.linspace(0, t1, SAVED), cells=256)
     fine = np.asarray(law.quantiles(FINE))
-    tokens = np.asarray(found.values)
+    tokens = np.asarray(result.values)
     first = tokens.mean(axis=1) - mean_vector(law)
     distances = af.measures.wasserstein_circle(tokens, fine, p=1)
     square = np.sum(first**2, axis=1)
@@ -207,8 +207,8 @@ def merger(cell: Cell) -> "xarray.Dataset":
     tokens = np.stack([np.asarray(law.quantiles(200, at=at)) for at in range(SAVED)])
     angle = np.arctan2(tokens[..., 1], tokens[..., 0])
     light = round(200 * p)  # the first tokens are those of the first cluster
-    found = angle[:, light:].mean(axis=1) - angle[:, :light].mean(axis=1)
+    separation = angle[:, light:].mean(axis=1) - angle[:, :light].mean(axis=1)
     return xarray.Dataset(
-        {"angle": ("time", found), "exact": exact, "measured": np.interp(-u0 / 2, -found, law.ts)},
+        {"angle": ("time", separation), "exact": exact, "measured": np.interp(-u0 / 2, -separation, law.ts)},
         coords={"time": law.ts},
     )

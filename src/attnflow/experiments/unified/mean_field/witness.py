@@ -29,8 +29,8 @@ def by_fourier(density: Callable[[np.ndarray], np.ndarray], beta: float, t1: flo
         return -np.real(np.fft.ifft(1j * k * np.fft.fft(rho * slope / (beta * z))))
 
     start = density(TURN * np.arange(NODES) / NODES)
-    found = solve_ivp(rate, (0.0, t1), start, "DOP853", [t1], rtol=1e-11, atol=1e-13)
-    return np.fft.fft(found.y[:, -1]) / NODES
+    solution = solve_ivp(rate, (0.0, t1), start, "DOP853", [t1], rtol=1e-11, atol=1e-13)
+    return np.fft.fft(solution.y[:, -1]) / NODES
 
 
 def wave_numbers() -> np.ndarray:
@@ -49,8 +49,8 @@ def by_characteristics(
     field: Callable[[np.ndarray, np.ndarray], np.ndarray], x0: np.ndarray, w: np.ndarray, t1: float
 ) -> np.ndarray:
     """Where tokens at `x0` with masses `w` are at `t1`; `field(x, w)` is their velocity."""
-    found = solve_ivp(lambda t, x: field(x, w), (0.0, t1), x0, "DOP853", [t1], rtol=1e-11, atol=1e-12)
-    return found.y[:, -1]
+    solution = solve_ivp(lambda t, x: field(x, w), (0.0, t1), x0, "DOP853", [t1], rtol=1e-11, atol=1e-12)
+    return solution.y[:, -1]
 
 
 def softmax_on_the_circle(beta: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

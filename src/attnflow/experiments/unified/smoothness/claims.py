@@ -37,8 +37,8 @@ def over_lower(results: Results) -> float:
 
 
 def peaks(results: Results) -> list[float]:
-    found = of("adversarial", "peak")(results)
-    return [peak / (math.exp(gamma) * (1 + gamma) / 2) for peak, gamma in zip(found, GAMMAS, strict=True)]
+    heights = of("adversarial", "peak")(results)
+    return [peak / (math.exp(gamma) * (1 + gamma) / 2) for peak, gamma in zip(heights, GAMMAS, strict=True)]
 
 
 def two_and_many(results: Results) -> float:
@@ -257,7 +257,7 @@ CLAIMS = [
         Claim(
             id=f"smoothness-stability-{name}",
             statement=(
-                f"Discs R₀ = 0.5, |V| = 0.854, |A| = 0.8, 1/8 ≤ t ≤ 1: {what} over the bound {told}, the largest ratio"
+                f"Discs R₀ = 0.5, |V| = 0.854, |A| = 0.8, 1/8 ≤ t ≤ 1: {what} over the bound {bound}, the largest ratio"
             ),
             kind="at_most",
             expected=1.0,
@@ -266,7 +266,7 @@ CLAIMS = [
             source=STABILITY,
             provenance="derived",
         )
-        for name, masked, variable, what, told in (
+        for name, masked, variable, what, bound in (
             ("full", False, "bound", "W₂(t)/W₂(0)", "by Kantorovich"),
             ("full-columns", False, "columns", "W₂(t)/W₂(0)", "by columns"),
             ("masked", True, "bound", "masked attention, d₂(t)/d₂(0)", "by Hardy"),

@@ -18,7 +18,7 @@ def growth_with_the_length(results: Results) -> Any:
     from attnflow import plot
 
     data = results.select(part="adversarial")
-    (tokens,) = [found for cell, found in results if cell["part"] == "gaussian tokens"]
+    (tokens,) = [data for cell, data in results if cell["part"] == "gaussian tokens"]
     law = results.select(part="gaussian law")
     with plot.style():
         figure = plot.new_figure(9.0, 3.7)
@@ -115,10 +115,10 @@ def bounds_in_a_ball(results: Results) -> Any:
     with plot.style():
         figure = plot.new_figure(9.0, 3.7)
         left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
-        found = [af.diagnostics.smoothness.bounds(1.0, beta=value, n=n) for value in a]
+        for_n = [af.diagnostics.smoothness.bounds(1.0, beta=value, n=n) for value in a]
         every = [af.diagnostics.smoothness.bounds(1.0, beta=value) for value in a]
         for name, colour, line, label in shown:
-            source = every if line == "-" else found
+            source = every if line == "-" else for_n
             left.semilogy(a, [b[name] for b in source], line, color=plot.PALETTE[colour], label=label)
         at = adversarial["norm"].sel(n=n)
         left.semilogy(at["gamma"], at, "o", color=plot.PALETTE["vermillion"], label="adversarial tokens", zorder=5)
@@ -160,9 +160,7 @@ def stability_of_the_flow(results: Results) -> Any:
             for kind, colour in colours.items():
                 curves = data["ratio"].sel(kind=kind).values
                 axes.semilogy(t, curves.T, color=plot.PALETTE[colour], lw=0.9, alpha=0.8)
-                axes.plot(
-                    [], [], color=plot.PALETTE[colour], label={"independent": "two clouds"}.get(kind, "steepest")
-                )
+                axes.plot([], [], color=plot.PALETTE[colour], label={"independent": "two clouds"}.get(kind, "steepest"))
             name = "Hardy" if masked else "Kantorovich"
             axes.semilogy(data["fine"], data["bound curve"], color=plot.PALETTE["black"], label=f"bound ({name})")
             axes.semilogy(

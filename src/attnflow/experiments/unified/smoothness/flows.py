@@ -45,7 +45,7 @@ def stability(cell: Cell) -> "xarray.Dataset":
     )
     R0 = max(NORMS["R"], float(np.linalg.norm(zs[:, 0], axis=-1).max()))
     of = {"radius": R0, "V": NORMS["V"] * np.eye(2), "B": NORMS["A"] * np.eye(2), "masked": cell["masked"]}
-    found = {
+    variables = {
         "ratio": (("kind", "pair", "time"), apart / apart[..., :1]),
         "reach": ("time", np.linalg.norm(xs, axis=-1).max(axis=(0, 2)) / NORMS["R"]),
         "radius": ("time", af.diagnostics.smoothness.support_radius(ts, radius=1.0, V=of["V"])),
@@ -53,9 +53,9 @@ def stability(cell: Cell) -> "xarray.Dataset":
     }
     fine = np.linspace(0, 1, 61)
     for name, option in {"bound": {}, "columns": {"bound": "columns", "n": n}}.items():
-        found[name] = ("time", af.diagnostics.smoothness.stability_factor(ts, **of, **option))
-        found[f"{name} curve"] = ("fine", af.diagnostics.smoothness.stability_factor(fine, **of, **option))
-    return xarray.Dataset(found, coords={"time": ts, "fine": fine, "kind": list(kinds)})
+        variables[name] = ("time", af.diagnostics.smoothness.stability_factor(ts, **of, **option))
+        variables[f"{name} curve"] = ("fine", af.diagnostics.smoothness.stability_factor(fine, **of, **option))
+    return xarray.Dataset(variables, coords={"time": ts, "fine": fine, "kind": list(kinds)})
 
 
 def masked_gaussian(cell: Cell) -> "xarray.Dataset":

@@ -23,18 +23,18 @@ def derivative(cell: Cell) -> "xarray.Dataset":
     x, h, g = rng.normal(size=(3, 7, 3))
     V, B = rng.normal(size=(2, 3, 3))
     softmax = af.Softmax(beta=0.7, B=B, V=V)
-    found = []
+    errors = []
     for masked, pairs in ((False, af.pairsums.Full()), (True, af.Causal())):
         J = derivative(x, 0.7 * B.T, V, masked)
         by_formula, transposed = (J @ h.ravel()).reshape(h.shape), (J.T @ g.ravel()).reshape(g.shape)
-        found.append(
+        errors.append(
             (
                 np.abs(by_formula - differences(x, h, 0.7 * B.T, V, masked)).max(),
                 np.abs(np.asarray(af.diagnostics.smoothness.jvp(softmax, x, h, pairs=pairs)) - by_formula).max(),
                 np.abs(np.asarray(af.diagnostics.smoothness.vjp(softmax, x, g, pairs=pairs)) - transposed).max(),
             )
         )
-    return xarray.Dataset({"difference": (("masked", "what"), np.array(found))})
+    return xarray.Dataset({"difference": (("masked", "what"), np.array(errors))})
 
 
 def adversarial(cell: Cell) -> "xarray.Dataset":
