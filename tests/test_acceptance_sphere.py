@@ -175,7 +175,7 @@ def test_A8_equiangular(n, final, kind):
     witness = solve_ivp(lambda t, g: rate(g, n, 3.0, kind), (0, 2), [0.0], "DOP853", ts, rtol=1e-12, atol=1e-13).y[0]
     np.testing.assert_allclose(pairs, np.broadcast_to(witness[:, None], pairs.shape), rtol=0, atol=1e-8)
     np.testing.assert_allclose(
-        af.reductions.equiangular_flow(ts, n=n, beta=3.0, kind=kind), witness, rtol=0, atol=1e-10
+        af.reductions.equiangular_flow(ts, n=n, beta=3.0, clock=kind), witness, rtol=0, atol=1e-10
     )
     if kind == "SA":
         np.testing.assert_allclose(pairs[-1], final, rtol=0, atol=1e-8)
@@ -204,7 +204,7 @@ def test_A9_against_an_event_of_an_integrator(n, beta, delta, kind):
         lambda t, g: rate(g, n, beta, kind), (0, 100), [0.0], "DOP853", events=reached, rtol=1e-12, atol=1e-14
     )
     np.testing.assert_allclose(
-        af.reductions.phase_time(beta, n=n, delta=delta, kind=kind), solution.t_events[0][0], rtol=1e-8
+        af.reductions.phase_time(beta, n=n, delta=delta, clock=kind), solution.t_events[0][0], rtol=1e-8
     )
 
 
@@ -215,12 +215,12 @@ def test_equiangular_closed_forms_at_beta_zero():
         expected = (np.exp(2 * ts) - 1) / (np.exp(2 * ts) + n - 1)
         np.testing.assert_allclose(af.reductions.equiangular_flow(ts, n=n, beta=0.0), expected, rtol=0, atol=1e-10)
         np.testing.assert_allclose(
-            af.reductions.equiangular_flow(ts, n=n, beta=0.0, kind="USA"), expected, rtol=0, atol=1e-10
+            af.reductions.equiangular_flow(ts, n=n, beta=0.0, clock="USA"), expected, rtol=0, atol=1e-10
         )
     np.testing.assert_allclose(af.reductions.equiangular_flow(ts, n=2, beta=0.0), np.tanh(ts), rtol=0, atol=1e-10)
     for n, beta, kind in ((2, 0.0, "SA"), (5, 3.0, "USA"), (32, 7.0, "shifted USA")):
         g = np.linspace(-1 / (n - 1), 1, 9)
-        ours = equiangular_rate(g, n=n, beta=beta, kind=kind)
+        ours = equiangular_rate(g, n=n, beta=beta, clock=kind)
         np.testing.assert_allclose(ours, rate(g, n, beta, kind), rtol=1e-12, atol=1e-14)
         assert abs(ours[0]) < 1e-15 and ours[-1] == 0 and (np.asarray(ours)[1:-1] > 0).all()
     huge = np.asarray(equiangular_rate(np.array([0.0, 0.5]), n=4, beta=1e4))

@@ -194,13 +194,13 @@ def test_the_faster_clock_is_known_everywhere():
     assert offsets == pytest.approx([beta + np.log(beta), beta], rel=1e-14)
     k = np.arange(1, 5)
     bessel = k**2 * ive(k, beta) * np.exp(beta)
-    np.testing.assert_allclose(af.reductions.growth_rate(k, beta=beta, kind="beta-USA"), bessel, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.growth_rate(k, beta=beta, clock="beta-USA"), bessel, rtol=1e-12)
     for rate in (
-        functools.partial(two_cluster_rate, 1.0, p=0.3, beta=beta),
+        functools.partial(two_cluster_rate, 1.0, weight=0.3, beta=beta),
         functools.partial(equiangular_rate, 0.5, n=4, beta=beta),
-        lambda kind: 1 / af.reductions.merge_time(beta, u0=1.0, masses=(0.4, 0.6), kind=kind),
+        lambda clock: 1 / af.reductions.merge_time(beta, u0=1.0, weights=(0.4, 0.6), clock=clock),
     ):
-        np.testing.assert_allclose(rate(kind="beta-USA"), beta * rate(kind="USA"), rtol=1e-12)
+        np.testing.assert_allclose(rate(clock="beta-USA"), beta * rate(clock="USA"), rtol=1e-12)
 
 
 # Prefix sums

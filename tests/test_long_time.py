@@ -166,7 +166,7 @@ def test_two_clusters_a18(beta, expected):
     assert len(run.events) == 1  # tokens that coincide are one cluster from the start
     assert run.events[0]["tokens"] == [0, 2]
     assert run.events[0]["t"] == pytest.approx(expected, rel=1e-6)
-    closed = af.reductions.two_cluster_time(beta, u0=2.0, u1=2 * np.arcsin(5e-4 / np.sqrt(beta)), p=0.3)
+    closed = af.reductions.two_cluster_time(beta, u0=2.0, u1=2 * np.arcsin(5e-4 / np.sqrt(beta)), weight=0.3)
     assert run.events[0]["t"] == pytest.approx(float(closed), rel=1e-8)
 
 

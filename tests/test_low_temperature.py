@@ -207,9 +207,9 @@ def test_antipodal_pairs_in_plain_loops():
         w = np.array([m, 1 - m])
         expected = velocity(np.stack([c, -c]), w, beta, B=B, V=V)
         np.testing.assert_allclose(
-            af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=w), expected, atol=1e-12
+            af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, weights=w), expected, atol=1e-12
         )
-    alone, _ = af.reductions.antipodal_pair_rate(c, V=V, B=np.eye(3), beta=1.0, masses=[1.0, 0.0])
+    alone, _ = af.reductions.antipodal_pair_rate(c, V=V, B=np.eye(3), beta=1.0, weights=[1.0, 0.0])
     np.testing.assert_allclose(alone, V @ c - (c @ V @ c) * c, atol=1e-14)
 
 
@@ -327,4 +327,4 @@ def test_rates_refuse_a_singular_b_and_a_cluster_off_the_sphere():
     with pytest.raises(InputError, match="singular"):
         af.reductions.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 0.0]))
     with pytest.raises(InputError, match="unit vector"):
-        af.reductions.antipodal_pair_rate([2.0, 0.0], V=np.eye(2), B=np.eye(2), beta=1.0, masses=(0.5, 0.5))
+        af.reductions.antipodal_pair_rate([2.0, 0.0], V=np.eye(2), B=np.eye(2), beta=1.0, weights=(0.5, 0.5))

@@ -148,7 +148,7 @@ def test_heights_come_from_masses():
     with pytest.raises(InputError, match="one number"):
         af.reductions.plateau_height(0.5)
     with pytest.raises(InputError, match="two positive numbers"):
-        af.reductions.merge_time(9.0, u0=2.0, masses=(0.0, 1.0))
+        af.reductions.merge_time(9.0, u0=2.0, weights=(0.0, 1.0))
 
 
 @pytest.mark.parametrize("kind", ["SA", "shifted USA", "USA"])
@@ -156,9 +156,9 @@ def test_leading_order_is_that_of_the_exact_time(kind):
     """By parts once more: the ratio is 1 + 2 cos u/(beta sin^2 u) + (2 sin^2 u + 8 cos^2 u)/(beta^2 sin^4 u) + ..."""
     u0, p = 2.0, 0.3
     betas = np.array([100.0, 200.0, 400.0])
-    exact = np.asarray(af.reductions.two_cluster_time(betas, u0=u0, u1=1e-3, p=p, kind=kind))
-    first = np.asarray(af.reductions.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind))
-    second = np.asarray(af.reductions.merge_time(betas, u0=u0, masses=(p, 1 - p), kind=kind, order=2))
+    exact = np.asarray(af.reductions.two_cluster_time(betas, u0=u0, u1=1e-3, weight=p, clock=kind))
+    first = np.asarray(af.reductions.merge_time(betas, u0=u0, weights=(p, 1 - p), clock=kind))
+    second = np.asarray(af.reductions.merge_time(betas, u0=u0, weights=(p, 1 - p), clock=kind, order=2))
     c, s2 = np.cos(u0), np.sin(u0) ** 2
     np.testing.assert_allclose((exact / first - 1) * betas, 2 * c / s2, rtol=5 / betas[0])
     np.testing.assert_allclose((exact - second) / first * betas**2, (2 * s2 + 8 * c**2) / s2**2, rtol=12 / betas[0])
@@ -167,9 +167,9 @@ def test_leading_order_is_that_of_the_exact_time(kind):
 def test_leading_order_as_tabulated():
     """3.3: three per cent too large at beta = 30, eight at 9; against A18."""
     exact = np.array([15477.2527, 4.00049338e16])
-    ratio = np.asarray(af.reductions.merge_time(np.array([9.0, 30.0]), u0=2.0, masses=(0.3, 0.7))) / exact - 1
+    ratio = np.asarray(af.reductions.merge_time(np.array([9.0, 30.0]), u0=2.0, weights=(0.3, 0.7))) / exact - 1
     np.testing.assert_allclose(ratio, [0.08, 0.03], atol=0.005)
-    log = af.reductions.merge_time(1e4, u0=2.0, masses=(0.3, 0.7), log=True)
+    log = af.reductions.merge_time(1e4, u0=2.0, weights=(0.3, 0.7), log=True)
     assert float(log) == pytest.approx(1e4 * (1 - np.cos(2)), rel=1e-3)
 
 

@@ -210,7 +210,7 @@ def equiangular(run, params):
     """From orthonormal tokens all inner products stay equal; the reduced equation is solved on its own."""
     gram = np.einsum("tid,tjd->tij", run.xs, run.xs)[:, ~np.eye(N, dtype=bool)]
     known = {k: v for k, v in params.items() if k == "beta"}
-    predicted = af.reductions.equiangular_flow(TS, n=N, kind=run.clock, **known)
+    predicted = af.reductions.equiangular_flow(TS, n=N, clock=run.clock, **known)
     return gram, np.broadcast_to(np.asarray(predicted)[:, None], gram.shape)
 
 

@@ -8,6 +8,7 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
@@ -27,10 +28,10 @@ LONG = [0.0, 1.0, 1e3, 1e10, 1e300, np.inf]
 
 @pytest.mark.parametrize("kind", ["SA", "USA", "shifted USA", "beta-USA"])
 def test_equiangular_tokens_at_any_time(kind):
-    g = np.asarray(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, kind=kind))
+    g = np.asarray(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, clock=kind))
     assert np.all(np.diff(g) >= 0) and np.all(g <= 1) and np.all(g[2:] == 1)
     for rho0 in (1.0, -0.25):
-        np.testing.assert_array_equal(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, rho0=rho0, kind=kind), rho0)
+        np.testing.assert_array_equal(af.reductions.equiangular_flow(LONG, n=5, beta=3.0, rho0=rho0, clock=kind), rho0)
 
 
 def test_the_gap_falls_at_the_rate_of_the_linearised_equation():
@@ -45,12 +46,12 @@ def test_the_gap_falls_at_the_rate_of_the_linearised_equation():
 
 
 def test_two_clusters_at_any_time():
-    u = np.asarray(af.reductions.two_cluster_flow(LONG, u0=2.0, p=0.3, beta=3.0))
+    u = np.asarray(af.reductions.two_cluster_flow(LONG, u0=2.0, weight=0.3, beta=3.0))
     assert np.all(np.diff(u) <= 0) and np.all(u >= 0) and np.all(u[2:] == 0)
     # beta = 30 merges at 4.0005e16: before, hardly anything has moved, afterwards they are one
-    slow = np.asarray(af.reductions.two_cluster_flow([0.0, 1e16, 5e16, 1e20], u0=2.0, p=0.3, beta=30.0))
+    slow = np.asarray(af.reductions.two_cluster_flow([0.0, 1e16, 5e16, 1e20], u0=2.0, weight=0.3, beta=30.0))
     assert 1.8 < slow[1] < 2 and slow[2] == 0 and slow[3] == 0
-    middle = af.reductions.two_cluster_time(30.0, u0=2.0, u1=float(slow[1]), p=0.3)
+    middle = af.reductions.two_cluster_time(30.0, u0=2.0, u1=float(slow[1]), weight=0.3)
     assert float(middle) == pytest.approx(1e16, rel=1e-10)
 
 
@@ -77,10 +78,10 @@ def differences(f, at, step=1e-6):
 
 def test_derivatives_of_flows_and_times():
     def angle(t, u0, p, beta):
-        return af.reductions.two_cluster_flow(jnp.stack([jnp.zeros_like(t), t]), u0=u0, p=p, beta=beta)[-1]
+        return af.reductions.two_cluster_flow(jnp.stack([jnp.zeros_like(t), t]), u0=u0, weight=p, beta=beta)[-1]
 
     def time(u0, u1, p, beta):
-        return af.reductions.two_cluster_time(beta, u0=u0, u1=u1, p=p)
+        return af.reductions.two_cluster_time(beta, u0=u0, u1=u1, weight=p)
 
     for f, at in ((angle, np.array([1.5, 2.0, 0.3, 3.0])), (time, np.array([2.0, 0.3, 0.3, 3.0]))):
         exact = np.array(jax.jit(jax.grad(f, tuple(range(4))))(*map(jnp.asarray, at)))
@@ -113,14 +114,14 @@ def test_logarithms_of_times():
         atol=1e-14,
     )
     np.testing.assert_allclose(
-        af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3, log=True),
-        np.log(af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, p=0.3)),
+        af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, weight=0.3, log=True),
+        np.log(af.reductions.two_cluster_time(beta, u0=2.0, u1=0.1, weight=0.3)),
         rtol=1e-13,
     )
     # Where the time overflows: the expansion of merge_time, whose next relative term is of order beta^-2.
     cold = np.array([1e3, 1e4, 1e6])
-    exact = np.asarray(af.reductions.two_cluster_time(cold, u0=2.0, u1=1e-3, p=0.3, log=True))
-    formula = np.asarray(af.reductions.merge_time(cold, u0=2.0, masses=(0.3, 0.7), order=2, log=True))
+    exact = np.asarray(af.reductions.two_cluster_time(cold, u0=2.0, u1=1e-3, weight=0.3, log=True))
+    formula = np.asarray(af.reductions.merge_time(cold, u0=2.0, weights=(0.3, 0.7), order=2, log=True))
     np.testing.assert_array_less(np.abs(exact - formula), 20 / cold**2 + 1e-15 * exact)
     # From g = 0, n = 2: 1 - g falls with slope 1/2 in y, so the time is e^beta / (2 beta) (1 + O(1/beta)).
     log_time = np.asarray(af.reductions.phase_time(cold, n=2, log=True))
@@ -128,7 +129,7 @@ def test_logarithms_of_times():
     with pytest.warns(AttnflowWarning, match=r"e\^992\.\d+ cannot be written in float64 .* log=True"):
         assert np.isinf(af.reductions.phase_time(1000.0, n=3))
     with pytest.warns(AttnflowWarning, match="log=True"):
-        assert np.isinf(af.reductions.two_cluster_time(1000.0, u0=2.0, u1=0.1, p=0.3))
+        assert np.isinf(af.reductions.two_cluster_time(1000.0, u0=2.0, u1=0.1, weight=0.3))
 
 
 def test_collapse_of_a_cap_by_scipy():
@@ -145,12 +146,12 @@ def test_collapse_of_a_cap_by_scipy():
 
 def test_merge_times_outside_their_expansion():
     with pytest.raises(InputError, match="beta = 0: the formula is that of a large beta"):
-        af.reductions.merge_time(0.0, u0=2.0, masses=(0.5, 0.5))
+        af.reductions.merge_time(0.0, u0=2.0, weights=(0.5, 0.5))
     with pytest.raises(InputError, match="makes no time"):
-        af.reductions.merge_time(1.0, u0=2.5, masses=(0.5, 0.5), order=2)
-    light = af.reductions.merge_time(9.0, u0=2.0, masses=(1e-200, 1.0), log=True)  # q/p overflows
+        af.reductions.merge_time(1.0, u0=2.5, weights=(0.5, 0.5), order=2)
+    light = af.reductions.merge_time(9.0, u0=2.0, weights=(1e-200, 1.0), log=True)  # q/p overflows
     np.testing.assert_allclose(
-        light - af.reductions.merge_time(9.0, u0=2.0, masses=(1e-100, 1.0), log=True), -230.2585093, atol=1e-6
+        light - af.reductions.merge_time(9.0, u0=2.0, weights=(1e-100, 1.0), log=True), -230.2585093, atol=1e-6
     )
 
 
@@ -376,23 +377,29 @@ VALID = {
     "kac_rice_density": (af.reductions.kac_rice_density, {"t": 0.5, "n": 100, "beta": 9.0}),
     "light_token": (af.reductions.light_token, {"c0": 0.2, "ts": [0.0, 1.0]}),
     "long_context_cosine": (af.reductions.long_context_cosine, {"rho": 0.5, "c": 1.0, "n": 100.0}),
-    "merge_time": (af.reductions.merge_time, {"beta": 9.0, "u0": 2.0, "masses": (0.3, 0.7), "kind": "SA", "order": 1}),
-    "plateau_height": (af.reductions.plateau_height, {"masses": [0.5, 0.5]}),
+    "merge_time": (
+        af.reductions.merge_time,
+        {"beta": 9.0, "u0": 2.0, "weights": (0.3, 0.7), "clock": "SA", "order": 1},
+    ),
+    "plateau_height": (af.reductions.plateau_height, {"weights": [0.5, 0.5]}),
     "two_cluster_flow": (
         af.reductions.two_cluster_flow,
-        {"u0": 1.0, "p": 0.3, "beta": 2.0, "ts": [0.0, 1.0], "kind": "SA"},
+        {"u0": 1.0, "weight": 0.3, "beta": 2.0, "ts": [0.0, 1.0], "clock": "SA"},
     ),
-    "two_cluster_time": (af.reductions.two_cluster_time, {"beta": 2.0, "u0": 1.0, "u1": 0.5, "p": 0.3, "kind": "SA"}),
+    "two_cluster_time": (
+        af.reductions.two_cluster_time,
+        {"beta": 2.0, "u0": 1.0, "u1": 0.5, "weight": 0.3, "clock": "SA"},
+    ),
     "equiangular_flow": (
         af.reductions.equiangular_flow,
-        {"n": 3, "beta": 2.0, "rho0": 0.1, "ts": [0.0, 1.0], "kind": "SA"},
+        {"n": 3, "beta": 2.0, "rho0": 0.1, "ts": [0.0, 1.0], "clock": "SA"},
     ),
-    "phase_time": (af.reductions.phase_time, {"beta": 2.0, "n": 3, "delta": 0.1, "kind": "SA"}),
+    "phase_time": (af.reductions.phase_time, {"beta": 2.0, "n": 3, "delta": 0.1, "clock": "SA"}),
     "uniform_energy": (af.reductions.uniform_energy, {"d": 3, "beta": 2.0, "scale": "E"}),
     "uniform_mean": (af.reductions.uniform_mean, {"kappa": 2.0, "d": 3}),
     "antipodal_pair_rate": (
         af.reductions.antipodal_pair_rate,
-        {"c": [1.0, 0.0], "V": D, "B": B, "beta": 2.0, "masses": [0.3, 0.7]},
+        {"c": [1.0, 0.0], "V": D, "B": B, "beta": 2.0, "weights": [0.3, 0.7]},
     ),
     "cluster_rates": (af.reductions.cluster_rates, {"V": D, "B": B}),
     "low_temperature_rates": (af.reductions.low_temperature_rates, {"V": D, "B": B, "p": 2}),
@@ -450,14 +457,23 @@ NONE = {
 INFINITE_IS_A_LIMIT = {("light_token", "ts"), ("equiangular_flow", "ts"), ("two_cluster_flow", "ts")}
 
 
+@pytest.fixture
+def as_users_run():
+    """Without the check of annotations, which would refuse these values before the library does."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize("name", VALID)
 def test_what_is_no_number_is_refused(name):
     call, given = VALID[name]
     call(**given)
     for argument, value in given.items():
         bad = dict(NONE)
-        if argument == "masses":
-            del bad["ragged"]  # two masses may be two arrays
+        if argument == "weights":
+            del bad["ragged"]  # two weights may be two arrays
         if (name, argument) not in INFINITE_IS_A_LIMIT:
             bad["infinite"] = np.inf
         if isinstance(value, list | np.ndarray) and np.asarray(value).dtype.kind == "f":
@@ -475,14 +491,14 @@ def test_what_is_no_number_is_refused(name):
 def test_shapes_that_do_not_fit():
     two, three = np.full(2, 0.5), np.full(3, 0.5)
     calls = [
-        lambda: af.reductions.two_cluster_time(two, u0=three, u1=0.1, p=0.3),
+        lambda: af.reductions.two_cluster_time(two, u0=three, u1=0.1, weight=0.3),
         lambda: af.reductions.phase_time(two, n=3, delta=three),
-        lambda: af.reductions.merge_time(two, u0=three, masses=(0.5, 0.5)),
+        lambda: af.reductions.merge_time(two, u0=three, weights=(0.5, 0.5)),
         lambda: af.reductions.light_token(two, three),
         lambda: af.reductions.long_context_cosine(two, three),
         lambda: af.reductions.growth_rate([1, 2], beta=three),
         lambda: af.reductions.belt(n=[10, 20], beta=three),
-        lambda: af.reductions.two_cluster_flow([0.0, 1.0], u0=two, p=0.3, beta=1.0),
+        lambda: af.reductions.two_cluster_flow([0.0, 1.0], u0=two, weight=0.3, beta=1.0),
         lambda: af.reductions.equiangular_flow(1.0, n=3, beta=1.0),
         lambda: af.reductions.equiangular_flow([], n=3, beta=1.0),
         lambda: af.reductions.equiangular_flow([1.0, 0.0], n=3, beta=1.0),
@@ -495,7 +511,7 @@ def test_shapes_that_do_not_fit():
 
 def test_a_number_that_only_double_precision_writes():
     with jax.enable_x64(False), pytest.raises(InputError, match=r"u1 = 1e-300 cannot be written in float32"):
-        af.reductions.two_cluster_time(1.0, u0=1.0, u1=1e-300, p=0.5)
+        af.reductions.two_cluster_time(1.0, u0=1.0, u1=1e-300, weight=0.5)
     with jax.enable_x64(False):
         tiny = float(af.reductions.phase_time(1.0, n=3, delta=1e-300))
     assert tiny == pytest.approx(phase_witness(1.0, 3, 1e-300), rel=1e-6)

@@ -40,7 +40,7 @@ def printed_rate(u, p, beta, kind):
 def test_two_cluster_rate_is_the_printed_one(kind):
     u = np.linspace(0.0, np.pi, 9)
     for p, beta in itertools.product((0.5, 0.3, 1e-3), (0.0, 1.0, 9.0)):
-        ours = two_cluster_rate(u, p=p, beta=beta, kind=kind)
+        ours = two_cluster_rate(u, weight=p, beta=beta, clock=kind)
         np.testing.assert_allclose(ours, printed_rate(u, p, beta, kind), rtol=1e-12, atol=1e-15)
 
 
@@ -48,7 +48,7 @@ def test_two_cluster_rate_is_the_printed_one(kind):
 def test_two_clusters_against_particles_and_scipy(kind):
     p, beta, u0 = 0.3, 2.0, 2.0
     ts = np.linspace(0.0, {"SA": 5.0, "USA": 10.0 * np.exp(-beta), "shifted USA": 10.0}[kind], 7)
-    ours = af.reductions.two_cluster_flow(ts, u0=u0, p=p, beta=beta, kind=kind)
+    ours = af.reductions.two_cluster_flow(ts, u0=u0, weight=p, beta=beta, clock=kind)
     scipy = solve_ivp(
         lambda t, u: printed_rate(u, p, beta, kind), (0, ts[-1]), [u0], "DOP853", t_eval=ts, rtol=1e-12, atol=1e-14
     )
@@ -62,18 +62,20 @@ def test_two_clusters_against_particles_and_scipy(kind):
 
 def test_two_clusters_close_and_far():
     """Small angles keep their relative digits (u ~ e^-t for SA), and neither end overflows at a large beta."""
-    late = np.asarray(af.reductions.two_cluster_flow([0.0, 30.0, 31.0], u0=0.1, p=0.5, beta=1.0))
+    late = np.asarray(af.reductions.two_cluster_flow([0.0, 30.0, 31.0], u0=0.1, weight=0.5, beta=1.0))
     assert late[2] / late[1] == pytest.approx(np.exp(-1.0), rel=1e-9)
-    far = np.asarray(af.reductions.two_cluster_flow([0.0, 1.0], u0=3.0, p=0.5, beta=1e4))
+    far = np.asarray(af.reductions.two_cluster_flow([0.0, 1.0], u0=3.0, weight=0.5, beta=1e4))
     assert far[1] == pytest.approx(3.0, abs=1e-12)
-    same = af.reductions.two_cluster_flow([0.0, 1.0], u0=1.0, p=0.9, beta=2.0)
-    np.testing.assert_allclose(same, af.reductions.two_cluster_flow([0.0, 1.0], u0=1.0, p=0.1, beta=2.0), rtol=1e-13)
+    same = af.reductions.two_cluster_flow([0.0, 1.0], u0=1.0, weight=0.9, beta=2.0)
+    np.testing.assert_allclose(
+        same, af.reductions.two_cluster_flow([0.0, 1.0], u0=1.0, weight=0.1, beta=2.0), rtol=1e-13
+    )
 
 
 def test_A18_time_to_merge():
     """p = .3, SA, from u = 2 to u = 1e-3/sqrt(beta)."""
     beta = np.array([9.0, 30.0])
-    ours = af.reductions.two_cluster_time(beta, u0=2.0, u1=1e-3 / np.sqrt(beta), p=0.3)
+    ours = af.reductions.two_cluster_time(beta, u0=2.0, u1=1e-3 / np.sqrt(beta), weight=0.3)
     np.testing.assert_allclose(ours, [15477.2527, 4.00049338e16], rtol=1e-8)
 
 
@@ -81,7 +83,7 @@ def test_A18_time_to_merge():
 def test_merging_times_against_quad(kind):
     for beta, p in ((0.0, 0.5), (3.0, 0.2), (12.0, 1e-6)):
         expected = quad(lambda u: -1 / printed_rate(u, p, beta, kind), 0.2, 2.5, epsabs=0, epsrel=1e-12, limit=500)[0]  # noqa: B023
-        ours = af.reductions.two_cluster_time(beta, u0=2.5, u1=0.2, p=p, kind=kind)
+        ours = af.reductions.two_cluster_time(beta, u0=2.5, u1=0.2, weight=p, clock=kind)
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
@@ -90,15 +92,15 @@ def test_merging_times_against_quad(kind):
     [
         ({"u0": 0.0}, "u0 = 0.0 must lie strictly between 0 and pi"),
         ({"u0": 4.0}, "u0 = 4.0 must lie"),
-        ({"p": 1.2}, "p = 1.2 is no mass"),
+        ({"weight": 1.2}, "weight = 1.2 is no mass"),
         ({"beta": -1.0}, "beta = -1.0 must be finite"),
     ],
 )
 def test_two_clusters_refuse(change, told):
     with pytest.raises(InputError, match=told):
-        af.reductions.two_cluster_flow([0.0, 1.0], **{"u0": 1.0, "p": 0.5, "beta": 1.0, **change})
+        af.reductions.two_cluster_flow([0.0, 1.0], **{"u0": 1.0, "weight": 0.5, "beta": 1.0, **change})
     with pytest.raises(InputError, match="clusters only approach"):
-        af.reductions.two_cluster_time(1.0, u0=1.0, u1=1.5, p=0.5)
+        af.reductions.two_cluster_time(1.0, u0=1.0, u1=1.5, weight=0.5)
 
 
 # A light token -------------------------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def test_A10_light_token():
         af.SelfAttention(beta=5.0), on_circle([np.arccos(-0.2), 0.0]), ts=ts, weights=[0.0, 1.0], rtol=1e-11, atol=1e-13
     )
     np.testing.assert_allclose(ours, np.sum(run.xs[:, 0] * run.xs[:, 1], axis=-1), rtol=0, atol=1e-10)
-    limit = af.reductions.two_cluster_flow([0.0, *ts], u0=float(np.arccos(-0.2)), p=0.0, beta=700.0)
+    limit = af.reductions.two_cluster_flow([0.0, *ts], u0=float(np.arccos(-0.2)), weight=0.0, beta=700.0)
     np.testing.assert_allclose(np.cos(limit[1:]), ours, rtol=0, atol=1e-10)  # two clusters, one without mass
 
 
@@ -145,10 +147,10 @@ def test_growth_rates_are_bessel_functions():
         af.reductions.growth_rate(k, beta=beta), k**2 * iv(k, beta) / (beta * iv(0, beta)), rtol=1e-12
     )
     np.testing.assert_allclose(
-        af.reductions.growth_rate(k, beta=beta, kind="USA"), k**2 * iv(k, beta) / beta, rtol=1e-12
+        af.reductions.growth_rate(k, beta=beta, clock="USA"), k**2 * iv(k, beta) / beta, rtol=1e-12
     )
     shifted = k**2 * iv(k, beta) / beta * np.exp(-beta)
-    np.testing.assert_allclose(af.reductions.growth_rate(k, beta=beta, kind="shifted USA"), shifted, rtol=1e-12)
+    np.testing.assert_allclose(af.reductions.growth_rate(k, beta=beta, clock="shifted USA"), shifted, rtol=1e-12)
     both = af.reductions.growth_rate(k[:, None], beta=np.array([2.0, 7.0]))
     assert both.shape == (12, 2)
 
@@ -161,8 +163,8 @@ def test_growth_at_large_and_at_no_beta():
         af.reductions.growth_rate(k, beta=1e4), k**2 * coefficients[k] / (1e4 * coefficients[0]), rtol=1e-10
     )
     for kind in CLOCKS:  # Kuramoto: the mean alone is felt
-        np.testing.assert_array_equal(af.reductions.growth_rate([0, 1, 2, 3], beta=0.0, kind=kind), [0, 0.5, 0, 0])
-        np.testing.assert_allclose(af.reductions.growth_rate([1, 2], beta=1e-6, kind=kind), [0.5, 0.0], atol=1e-6)
+        np.testing.assert_array_equal(af.reductions.growth_rate([0, 1, 2, 3], beta=0.0, clock=kind), [0, 0.5, 0, 0])
+        np.testing.assert_allclose(af.reductions.growth_rate([1, 2], beta=1e-6, clock=kind), [0.5, 0.0], atol=1e-6)
 
 
 def test_fastest_mode_is_the_table_of_the_theory():
@@ -185,7 +187,7 @@ def test_growth_on_the_sphere(kind, degree):
     v = np.asarray(velocity_of(af.SelfAttention(attention(kind, beta)), 0.0, jnp.asarray(x), jnp.asarray(w)))
     slope = np.sum(w * legendre.deriv()(x[:, 2]) * v[:, 2])
     now = np.sum(w * legendre(x[:, 2]))
-    np.testing.assert_allclose(slope / now, af.reductions.growth_rate(degree, beta=beta, d=3, kind=kind), rtol=1e-5)
+    np.testing.assert_allclose(slope / now, af.reductions.growth_rate(degree, beta=beta, d=3, clock=kind), rtol=1e-5)
 
 
 def test_growth_says_where_noise_wins():
@@ -194,7 +196,7 @@ def test_growth_says_where_noise_wins():
         critical = beta ** (d / 2) / (2 ** (d / 2) * gamma(d / 2) * iv(d / 2, beta))
         k = np.arange(1, 9)
         diffusion = k * (k + d - 2) / 2
-        margins = diffusion - critical * np.asarray(af.reductions.growth_rate(k, beta=beta, d=d, kind="USA"))
+        margins = diffusion - critical * np.asarray(af.reductions.growth_rate(k, beta=beta, d=d, clock="USA"))
         assert abs(margins[0]) < 1e-12 * diffusion[0] and (margins[1:] > 0).all()
 
 

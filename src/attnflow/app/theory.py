@@ -38,18 +38,18 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
     if not exact(model) or n < 2 or s["weights"] != "equal":
         return found
     zonal = model.attention.zonal
-    beta, kind = float(zonal.beta), "SA" if zonal.normalized else "shifted USA"
+    beta, clock = float(zonal.beta), "SA" if zonal.normalized else "shifted USA"
     faster = float(np.exp(min(float(zonal.log_speed), 40.0)))  # the model's clock, against that one
     if law == "uniform" and d >= 2:
         start = 1 / n + (1 - 1 / n) * float(uniform_energy(d, beta=beta))
         found["levels"].append({"chart": "energy", "name": "uniform law", "y": start})
     if law == "orthonormal" or d >= HIGH_DIMENSION:
         name = "equiangular (exact)" if law == "orthonormal" else "equiangular (d → ∞)"
-        found["curves"] += _equiangular(name, n, beta, kind, faster)
+        found["curves"] += _equiangular(name, n, beta, clock, faster)
     if law == "uniform" and d == 2 and beta <= 1e5:
         fastest = int(fastest_mode(beta, d=2))
         found["levels"].append({"chart": "clusters", "name": f"fastest wave, k = {fastest}", "y": fastest})
-        rate = faster * float(growth_rate(wave, beta=beta, d=2, kind=kind))
+        rate = faster * float(growth_rate(wave, beta=beta, d=2, clock=clock))
         if 0 < first_amplitude < 0.5 and 0 < rate < 1e6:
             t = np.linspace(0, np.log(0.8 / first_amplitude) / rate, 40)
             found["curves"].append(_curve("order", f"exp λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
@@ -63,9 +63,9 @@ def exact(model: Any) -> bool:
     return isinstance(model.pairs, Full) and model.pairs.skip is None
 
 
-def _equiangular(name: str, n: int, beta: float, kind: Any, faster: float) -> list[dict[str, Any]]:
+def _equiangular(name: str, n: int, beta: float, clock: Any, faster: float) -> list[dict[str, Any]]:
     t = np.concatenate([np.linspace(0, 30, 301), np.geomspace(30, 1e4, 120)[1:]])
-    g = np.asarray(equiangular_flow(t, n=n, beta=beta, kind=kind), float)
+    g = np.asarray(equiangular_flow(t, n=n, beta=beta, clock=clock), float)
     t = t / faster
     return [
         _curve("energy", name, t, 1 / n + (1 - 1 / n) * np.exp(beta * (g - 1))),

@@ -13,16 +13,16 @@ from scipy.special import roots_legendre
 
 from ..checks import reals
 from ..errors import AttnflowWarning, InputError, shown
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 
 Clock = Literal["SA", "USA", "shifted USA", "beta-USA"]
 CLOCKS = ("SA", "USA", "shifted USA", "beta-USA")
 
 
-def check_clock(kind: Any) -> None:
+def check_clock(clock: Any) -> None:
     """Refuse a clock that no exponential map runs in."""
-    if not isinstance(kind, str) or kind not in CLOCKS:
-        raise InputError(f"kind {shown(kind)} is unknown; choose one of {', '.join(CLOCKS)}.")
+    if not isinstance(clock, str) or clock not in CLOCKS:
+        raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(CLOCKS)}.")
 
 
 def check_beta(beta: Any) -> Array:
@@ -45,6 +45,15 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False: text such as "no" would count as true."""
     if not isinstance(value, bool | np.bool):
         raise InputError(f"{name} = {shown(value)} is neither True nor False.")
+
+
+def angle_between(name: str, u: Numbers) -> Array:
+    """Angles between two clusters that move."""
+    angles = reals(name, u)
+    check_each(
+        name, angles, lambda u: (u > 0) & (u < np.pi), "must lie strictly between 0 and pi; at the ends nothing moves."
+    )
+    return angles
 
 
 def one_number(**given: Array) -> None:
@@ -82,15 +91,15 @@ def elapsed(ts: Any) -> Array:
     return jnp.asarray(times - times[0], found.dtype)
 
 
-def log_clock(beta: Array, kind: Clock) -> Array:
+def log_clock(beta: Array, clock: Clock) -> Array:
     r"""The logarithm of how much faster the clock is than that of SA or shifted USA: $\beta$ or $\beta + \log\beta$.
 
     Minus infinity where nothing moves: beta-USA at $\beta = 0$.
     """
-    if kind == "beta-USA":
+    if clock == "beta-USA":
         positive = beta > 0
         return jnp.where(positive, beta + jnp.log(jnp.where(positive, beta, 1)), -jnp.inf)
-    return beta if kind == "USA" else jnp.zeros_like(beta)
+    return beta if clock == "USA" else jnp.zeros_like(beta)
 
 
 def in_units(t: Array, log_unit: Array) -> Array:

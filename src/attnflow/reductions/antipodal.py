@@ -10,21 +10,19 @@ and the one at $-c$ by $-g'P_cVc$ with the masses swapped in $g'$. For large $s$
 goes to the dominant eigenvector of $V$ by itself. Derivation: docs/theory/low-temperature.md.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..checks import reals
 from ..errors import InputError
-from ..spaces import Sphere, check_weights, is_concrete
+from ..spaces import Numbers, Sphere, check_weights, is_concrete
 from ._scalar import check_beta, one_number
 
 
 def antipodal_pair_rate(
-    c: Any, *, V: Any, B: Any, beta: Any, masses: Any
+    c: Numbers, *, V: Numbers, B: Numbers, beta: Numbers, weights: Numbers
 ) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
-    r"""The velocities of the clusters at $c$ and at $-c$; `masses` are $(m_+, m_-)$, which sum to one."""
+    r"""The velocities of the clusters at $c$ and at $-c$; `weights`: their masses $(m_+, m_-)$, which sum to one."""
     beta, c, V, B = check_beta(beta), reals("c", c), reals("V", V), reals("B", B)
     one_number(beta=beta)
     if c.ndim != 1 or V.shape != (c.size, c.size) or B.shape != V.shape:
@@ -33,7 +31,7 @@ def antipodal_pair_rate(
         raise InputError("c is empty; give a unit vector.")
     if is_concrete(c) and abs(float(jnp.linalg.norm(c)) - 1) > 1e-4:
         raise InputError(f"c has the norm {float(jnp.linalg.norm(c)):.6g}; give a unit vector.")
-    m = check_weights(reals("masses", masses), 2)
+    m = check_weights(reals("weights", weights), 2)
     assert m is not None
     s, balance = beta * (c @ B @ c), (jnp.log(m[0]) - jnp.log(m[1])) / 2
     pull = Sphere().project(c, V @ c)

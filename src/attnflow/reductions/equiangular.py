@@ -16,8 +16,6 @@ so the flow and the times are computed there: no time is too long, and $1 - g$ k
 Reference: arXiv:2312.10794, theorems 6.8 and 6.9.
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +23,7 @@ from jaxtyping import Array, Float
 
 from ..checks import finite_array, reals, whole
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 from ._accelerating import LogRate, scaled_time, travelled
 from ._scalar import (
     Clock,
@@ -45,27 +43,27 @@ from ._scalar import (
 DIGITS = 40.0  # e^-40 is below the rounding of 1
 
 
-def equiangular_rate(g: Any, *, n: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, "..."]:
+def equiangular_rate(g: Numbers, *, n: Numbers, beta: Numbers, clock: Clock = "SA") -> Float[Array, "..."]:
     r"""The right-hand side $\dot g$, evaluated with $e^{\beta(g-1)}$ so that a large $\beta$ does not overflow."""
-    check_clock(kind)
+    check_clock(clock)
     g, n, beta = together(g=reals("g", g), n=_tokens(n), beta=check_beta(beta))
     check_each("g", g, lambda g: np.abs(g) <= 1, "is no inner product of unit vectors; take numbers from -1 to 1.")
     polynomial = 2 * (1 - g) * ((n - 1) * g + 1)
-    if kind in ("USA", "beta-USA"):
-        return polynomial / n * jnp.exp(beta * g) * (beta if kind == "beta-USA" else 1)
+    if clock in ("USA", "beta-USA"):
+        return polynomial / n * jnp.exp(beta * g) * (beta if clock == "beta-USA" else 1)
     e = jnp.exp(beta * (g - 1))
-    return polynomial * e / (1 + (n - 1) * e if kind == "SA" else n)
+    return polynomial * e / (1 + (n - 1) * e if clock == "SA" else n)
 
 
 def equiangular_flow(
-    ts: Any, *, n: Any, beta: Any, rho0: Any = 0.0, kind: Clock | Any = "SA", gap: bool = False
+    ts: Numbers, *, n: Numbers, beta: Numbers, rho0: Numbers = 0.0, clock: Clock = "SA", gap: bool = False
 ) -> Float[Array, " T"]:
     r"""$g$ at the times `ts` (the first is the initial time), from $g = \rho_0 \ge -1/(n-1)$; never above 1.
 
     Times may be as long as a float can write, and infinite: that is the limit, 1 unless $\rho_0 = -1/(n-1)$.
     `gap=True` gives $1 - g$ with all its digits: it falls like $e^{-2t}$ (SA) long after $g$ is 1 to rounding.
     """
-    check_clock(kind)
+    check_clock(clock)
     check_flag("gap", gap)
     times, n, beta, rho0 = elapsed(ts), _tokens(n), check_beta(beta), reals("rho0", rho0)
     one_number(n=n, beta=beta, rho0=rho0)
@@ -74,7 +72,7 @@ def equiangular_flow(
         raise InputError(
             f"rho0 = {float(rho0):g}: {float(n):.15g} unit vectors have equal inner products in [{least:g}, 1] only."
         )
-    y = _flow(times, n, beta, rho0, log_clock(beta, kind), jnp.asarray(kind == "SA"))
+    y = _flow(times, n, beta, rho0, log_clock(beta, clock), jnp.asarray(clock == "SA"))
     return _gap(y, n) if gap else _cosine(y, n)
 
 
@@ -90,7 +88,7 @@ def _flow(ts: Array, n: Array, beta: Array, rho0: Array, faster: Array, normalis
 
 
 def phase_time(
-    beta: Any, *, n: Any, delta: Any = 1e-3, kind: Clock | Any = "SA", log: bool = False
+    beta: Numbers, *, n: Numbers, delta: Numbers = 1e-3, clock: Clock = "SA", log: bool = False
 ) -> Float[Array, "..."]:
     r"""When equiangular tokens from $g(0) = 0$ reach $g = 1 - \delta$, by quadrature instead of an ODE.
 
@@ -101,7 +99,7 @@ def phase_time(
     `n` and `delta`, which may be as small as a float can write. `log=True` gives the natural logarithm, for times that
     overflow: they are of the order $e^\beta/\beta$.
     """
-    check_clock(kind)
+    check_clock(clock)
     beta, n = check_beta(beta), _tokens(n)
     if is_concrete(delta, n):
         # In double precision: single precision cannot write 1e-300, nor 1 - 1e-15.
@@ -114,8 +112,8 @@ def phase_time(
         small, count = together(delta=jnp.asarray(delta, beta.dtype), n=n)
         way = jnp.log1p((count - 1) * (1 - small)) - jnp.log(small)
     beta, n, way = together(beta=beta, n=n, delta=way)
-    normalised = jnp.asarray(kind == "SA")
-    log_unit = -_log_rate(n, beta, normalised)(jnp.zeros_like(beta)) - log_clock(beta, kind)
+    normalised = jnp.asarray(clock == "SA")
+    log_unit = -_log_rate(n, beta, normalised)(jnp.zeros_like(beta)) - log_clock(beta, clock)
     return written_time(_quadrature(beta, n, way, normalised), log_unit, log)
 
 
@@ -158,11 +156,11 @@ def _gap(y: Array, n: Array) -> Array:
     return jnp.where(up, n * plus / (1 + (n - 1) * plus), n / (minus + n - 1))
 
 
-def _tokens(n: Any) -> Array:
+def _tokens(n: Numbers) -> Array:
     """Numbers of tokens, two or more."""
-    found = reals("n", n)
-    if is_concrete(n) and found.ndim == 0:
+    counts = reals("n", n)
+    if is_concrete(n) and counts.ndim == 0:
         whole("n", n, least=2)
     two = "is no number of equiangular tokens; take whole numbers, two or more."
-    check_each("n", found, lambda n: (n >= 2) & (n % 1 == 0), two)
-    return found
+    check_each("n", counts, lambda n: (n >= 2) & (n % 1 == 0), two)
+    return counts

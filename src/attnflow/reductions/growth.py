@@ -11,34 +11,33 @@ with $\Lambda_k$ of `uniform_measure`. On the circle the fastest mode is near $\
 that form first. Reference: docs/theory/sphere.md, Growth of patterns; arXiv:2410.23228.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..checks import finite_array
 from ..errors import InputError
+from ..spaces import Count, Numbers
 from ._scalar import Clock, check_clock, check_each, one_shape
 from .uniform_measure import log_eigenvalue, numbers
 
 COLDEST = 1e10
 
 
-def growth_rate(k: Any, *, beta: Any, d: Any = 2, kind: Clock | Any = "SA") -> Float[Array, "..."]:
-    r"""The rate $\lambda$ of degree `k`; `k` and `beta` are broadcast together. Negative never: all patterns grow.
+def growth_rate(k: Numbers, *, beta: Numbers, d: Count = 2, clock: Clock = "SA") -> Float[Array, "..."]:
+    r"""The rate $\lambda$ of degree `k`; `k` and `beta` are broadcast together. Never negative: all patterns grow.
 
-    For `kind="USA"` it is of the order $e^\beta$; the shifted clock has no such factor, and `"beta-USA"` has $\beta$
+    For `clock="USA"` it is of the order $e^\beta$; the shifted clock has no such factor, and `"beta-USA"` has $\beta$
     more: $k(k+d-2)$ times the kernel's eigenvalue, on the circle $k^2 I_k(\beta)$.
     """
-    check_clock(kind)
+    check_clock(clock)
     beta, k = numbers(d, beta), finite_array("k", k)
     one_shape(k=k, beta=beta)
     check_each("k", k, lambda k: (k >= 0) & (k == np.round(k)), "must be a whole number, at least 0.")
-    return jnp.asarray(mode_rates(k, beta, d, kind), jnp.result_type(float))
+    return jnp.asarray(mode_rates(k, beta, d, clock), jnp.result_type(float))
 
 
-def fastest_mode(beta: Any, *, d: Any = 2) -> Int[Array, "..."]:
+def fastest_mode(beta: Numbers, *, d: Count = 2) -> Int[Array, "..."]:
     r"""The degree that grows fastest, $\arg\max_k k(k+d-2) I_{k+d/2-1}(\beta)$; the same for all clocks.
 
     Vectorised over `beta`.
@@ -52,12 +51,12 @@ def fastest_mode(beta: Any, *, d: Any = 2) -> Int[Array, "..."]:
     return jnp.asarray(k[np.argmax(mode_rates(k, beta[..., None], d, "SA"), axis=-1)])
 
 
-def mode_rates(k: Any, beta: Any, d: Any, kind: Clock | Any) -> np.ndarray:
-    """The same for arrays that are known to be right, in double precision."""
-    log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(kind, beta)
+def mode_rates(k: np.ndarray, beta: np.ndarray, d: Count, clock: Clock) -> np.ndarray:
+    """`growth_rate` of checked arguments, in double precision."""
+    log_scale = {"SA": -log_eigenvalue(0, d, beta), "shifted USA": np.zeros_like(beta)}.get(clock, beta)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # In logarithms: k^2 / beta overflows where the rate is zero.
         logs = np.log(k) + np.log(np.maximum(k + d - 2, 0)) - np.log(beta) + log_eigenvalue(k, d, beta) + log_scale
         rates = np.where(k > 0, np.exp(logs), 0.0)
     rates = np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone
-    return beta * rates if kind == "beta-USA" else rates
+    return beta * rates if clock == "beta-USA" else rates

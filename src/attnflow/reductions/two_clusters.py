@@ -16,8 +16,6 @@ in which nothing overflows. The clusters go faster and faster in $-v$, so that a
 (`_accelerating`). Reference: docs/theory/sphere.md, Two clusters; arXiv:2410.06833 for the slow regime.
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,10 +24,11 @@ from jaxtyping import Array, Float
 
 from ..checks import reals
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 from ._accelerating import LogRate, scaled_time, travelled
 from ._scalar import (
     Clock,
+    angle_between,
     check_beta,
     check_clock,
     check_each,
@@ -45,32 +44,34 @@ from ._scalar import (
 DIGITS = 20.0  # e^-40 is below the rounding of 1, and sin^2 falls like e^{2v}
 
 
-def two_cluster_rate(u: Any, *, p: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, "..."]:
+def two_cluster_rate(u: Numbers, *, weight: Numbers, beta: Numbers, clock: Clock = "SA") -> Float[Array, "..."]:
     r"""The right-hand side $\dot u$ at the angle $u \in [0, \pi]$."""
-    check_clock(kind)
-    u, p, beta = together(u=reals("u", u), p=_mass(p), beta=check_beta(beta))
+    check_clock(clock)
+    u, p, beta = together(u=reals("u", u), weight=_weight(weight), beta=check_beta(beta))
     angle = "is no angle between two clusters; take numbers from 0 to pi."
     check_each("u", u, lambda u: (u >= 0) & (u <= np.pi), angle)
-    log_speed = _log_speed(jnp.sin(u / 2) ** 2, p, beta, jnp.asarray(kind == "SA"))
-    return -jnp.sin(u) * jnp.exp(log_speed + log_clock(beta, kind))
+    log_speed = _log_speed(jnp.sin(u / 2) ** 2, p, beta, jnp.asarray(clock == "SA"))
+    return -jnp.sin(u) * jnp.exp(log_speed + log_clock(beta, clock))
 
 
-def two_cluster_flow(ts: Any, *, u0: Any, p: Any, beta: Any, kind: Clock | Any = "SA") -> Float[Array, " T"]:
+def two_cluster_flow(
+    ts: Numbers, *, u0: Numbers, weight: Numbers, beta: Numbers, clock: Clock = "SA"
+) -> Float[Array, " T"]:
     r"""The angle $u$ at the times `ts` (the first is the initial time), from $u_0 \in (0, \pi)$.
 
-    - `p`: the mass of one cluster, in [0, 1]; the other has $1 - p$. The equation does not see which is which.
-    - `kind`: the clock. Times do not compare: shifted USA is slower than USA by $e^\beta$, beta-USA faster by $\beta$.
+    - `weight`: the mass $p$ of one cluster, in [0, 1]; the other has $1 - p$. The equation is symmetric in the two.
+    - `clock`: shifted USA is slower than USA by $e^\beta$, and beta-USA is faster by $\beta$.
 
     Times may be as long as a float can write, and infinite: that is the limit, 0. A small angle keeps its digits.
     """
-    check_clock(kind)
-    times, u0, p, beta = elapsed(ts), _angle("u0", u0), _mass(p), check_beta(beta)
-    one_number(u0=u0, p=p, beta=beta)
-    return _flow(times, u0, p, beta, log_clock(beta, kind), jnp.asarray(kind == "SA"))
+    check_clock(clock)
+    times, u0, p, beta = elapsed(ts), angle_between("u0", u0), _weight(weight), check_beta(beta)
+    one_number(u0=u0, weight=p, beta=beta)
+    return _flow(times, u0, p, beta, log_clock(beta, clock), jnp.asarray(clock == "SA"))
 
 
 def two_cluster_time(
-    beta: Any, *, u0: Any, u1: Any, p: Any, kind: Clock | Any = "SA", log: bool = False
+    beta: Numbers, *, u0: Numbers, u1: Numbers, weight: Numbers, clock: Clock = "SA", log: bool = False
 ) -> Float[Array, "..."]:
     r"""How long two clusters take from the angle $u_0$ to the smaller angle $u_1$, by quadrature instead of an ODE.
 
@@ -79,14 +80,15 @@ def two_cluster_time(
     which is of the order $e^{\beta(1 - \cos u_0)}$: an integrator of the motion loses such times in the rounding of
     its clock. `log=True` gives the natural logarithm, for times that overflow. Broadcast over all arguments.
     """
-    check_clock(kind)
-    beta, u0, u1, p = check_beta(beta), _angle("u0", u0), _angle("u1", u1), _mass(p)
-    beta, u0, u1, p = together(beta=beta, u0=u0, u1=u1, p=p)
+    check_clock(clock)
+    beta, u0, u1, p = together(
+        beta=check_beta(beta), u0=angle_between("u0", u0), u1=angle_between("u1", u1), weight=_weight(weight)
+    )
     if is_concrete(u0, u1) and np.any(wider := np.asarray(u1) > np.asarray(u0)):
         end, start = np.asarray(u1)[wider].flat[0], np.asarray(u0)[wider].flat[0]
         raise InputError(f"u1 = {end} is wider than u0 = {start}; clusters only approach.")
-    normalised = jnp.asarray(kind == "SA")
-    log_unit = -_log_speed(jnp.sin(u0 / 2) ** 2, p, beta, normalised) - log_clock(beta, kind)
+    normalised = jnp.asarray(clock == "SA")
+    log_unit = -_log_speed(jnp.sin(u0 / 2) ** 2, p, beta, normalised) - log_clock(beta, clock)
     return written_time(_quadrature(beta, u0, u1, p, normalised), log_unit, log)
 
 
@@ -126,15 +128,9 @@ def _quadrature(beta: Array, u0: Array, u1: Array, p: Array, normalised: Array) 
     return each(one, beta, u0, u1, p)
 
 
-def _mass(p: Any) -> Array:
-    found = reals("p", p)
-    mass = "is no mass of one of two clusters; take a number from 0 to 1."
-    check_each("p", found, lambda p: (p >= 0) & (p <= 1), mass)
-    return found
-
-
-def _angle(name: Any, u: Any) -> Array:
-    found = reals(name, u)
-    between = "must lie strictly between 0 and pi; at the ends nothing moves."
-    check_each(name, found, lambda u: (u > 0) & (u < np.pi), between)
-    return found
+def _weight(weight: Numbers) -> Array:
+    p = reals("weight", weight)
+    check_each(
+        "weight", p, lambda p: (p >= 0) & (p <= 1), "is no mass of one of two clusters; take a number from 0 to 1."
+    )
+    return p

@@ -2,6 +2,8 @@
 
 from . import euclidean as euclidean
 from . import sphere as sphere
+from ._cloud import Count as Count
+from ._cloud import Number as Number
 from ._cloud import Numbers as Numbers
 from ._cloud import check_tokens as check_tokens
 from ._cloud import check_weights as check_weights

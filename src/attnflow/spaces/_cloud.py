@@ -18,6 +18,8 @@ from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
+Number = ArrayLike  # one number
+Count = int | np.integer
 
 
 def is_concrete(*arrays: object) -> bool:

@@ -53,7 +53,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     end = 2 * np.arcsin(1e-3 / np.sqrt(beta) / 2)
     exact = np.full(len(known), np.nan)
     exact[known] = np.log(
-        np.asarray(af.reductions.two_cluster_time(beta, u0=pair["gap"][known], u1=end, p=pair["mass"][known]))
+        np.asarray(af.reductions.two_cluster_time(beta, u0=pair["gap"][known], u1=end, weight=pair["mass"][known]))
     )
     waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact wait
     return xarray.Dataset(
@@ -133,7 +133,7 @@ def times_of_merges(results: Results) -> Any:
         left.set(xlabel=r"$\log_{10}\,t$ of the merge (SA)", ylabel="draws", title=title)
         left.legend(title="clusters")
         u = np.linspace(0.8, 3.05, 200)
-        formula = np.asarray(af.reductions.merge_time(beta, u0=u, masses=(0.5, 0.5), log=True)) / np.log(10)
+        formula = np.asarray(af.reductions.merge_time(beta, u0=u, weights=(0.5, 0.5), log=True)) / np.log(10)
         shown = right.scatter(
             data["gap"], data["wait"] / np.log(10), c=np.maximum(data["mass"], 1 - data["mass"]), cmap="viridis", s=12
         )

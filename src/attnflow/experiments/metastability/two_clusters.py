@@ -32,17 +32,17 @@ def compute(cell: Cell) -> "xarray.Dataset":
     angles = np.repeat([0.0, U0], [2, 3])
     x0, w = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.repeat([P / 2, (1 - P) / 3], [2, 3])
     log_t = [af.long_time(af.SelfAttention(attention(kind, b)), x0, weights=w).events[-1]["log_t"] for b in betas]
-    pair = {"u0": U0, "kind": kind}
+    pair = {"u0": U0, "clock": kind}
     # A merge is recorded at a chord; the quadrature takes the angle.
     end = 2 * np.arcsin(1e-3 / np.sqrt(betas) / 2)
     return xarray.Dataset(
         {
             "integrator": ("beta", log_t),
-            "quadrature": ("beta", np.log(np.asarray(af.reductions.two_cluster_time(betas, u1=end, p=P, **pair)))),
-            "first": ("beta", np.asarray(af.reductions.merge_time(betas, masses=(P, 1 - P), log=True, **pair))),
+            "quadrature": ("beta", np.log(np.asarray(af.reductions.two_cluster_time(betas, u1=end, weight=P, **pair)))),
+            "first": ("beta", np.asarray(af.reductions.merge_time(betas, weights=(P, 1 - P), log=True, **pair))),
             "second": (
                 "beta",
-                np.asarray(af.reductions.merge_time(betas, masses=(P, 1 - P), order=2, log=True, **pair)),
+                np.asarray(af.reductions.merge_time(betas, weights=(P, 1 - P), order=2, log=True, **pair)),
             ),
         },
         coords={"beta": betas},

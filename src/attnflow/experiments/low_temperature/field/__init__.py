@@ -89,7 +89,7 @@ def _clusters() -> "xarray.Dataset":
 
     def error(beta: Any) -> Any:
         field = af.models.field(af.SelfAttention(af.Softmax(beta=beta, B=B, V=V)), 0.0, pair, m)
-        return jnp.abs(jnp.stack(af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, masses=m)) - field).max()
+        return jnp.abs(jnp.stack(af.reductions.antipodal_pair_rate(c, V=V, B=B, beta=beta, weights=m)) - field).max()
 
     errors = np.asarray(jax.jit(jax.vmap(error))(betas))
     V, B = np.diag([1.0, 2.0]), np.diag([3.0, 1.0])

@@ -86,7 +86,7 @@ def last_merge_over_quadrature(results: Results) -> list[float]:
         gap, end = float(data["gap"][-2]), 1e-3 / math.sqrt(cell["beta"])
         p = (1 + math.sqrt(max(2 * float(data["height"][-2]) - 1, 0.0))) / 2  # p² + (1 − p)² is the height
         with np.errstate(over="ignore"):
-            expected = float(af.reductions.two_cluster_time(cell["beta"], u0=gap, u1=end, p=p, kind=cell["kind"]))
+            expected = float(af.reductions.two_cluster_time(cell["beta"], u0=gap, u1=end, weight=p, clock=cell["kind"]))
         waited = math.exp(log_t[-1]) - math.exp(log_t[-2])
         ratios.append(waited / expected)
     return ratios
@@ -110,7 +110,9 @@ def figure_from_gaps(results: Results) -> list[float]:
         pair, triple, outer = theta[:2].mean(), theta[:3].mean(), theta[3:].mean()
         steps = [(theta[2] - pair, 0.6), (theta[4] - theta[3], 0.4), (outer - triple, 1.0)]
         for log_t, (gap, mass) in zip(_log_times(run)[1:], steps, strict=True):
-            alone = af.reductions.two_cluster_time(beta, u0=gap, u1=1e-3 / math.sqrt(beta), p=0.5, kind="shifted USA")
+            alone = af.reductions.two_cluster_time(
+                beta, u0=gap, u1=1e-3 / math.sqrt(beta), weight=0.5, clock="shifted USA"
+            )
             ratios.append(math.exp(log_t) * mass / float(alone))
     return ratios
 

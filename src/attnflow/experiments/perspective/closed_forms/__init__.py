@@ -91,7 +91,7 @@ def _clusters(cell: Cell) -> "xarray.Dataset":
     )
     angles = {
         "particles": np.asarray(run.model.space.distance(run.xs[:, 0], run.xs[:, 1])),
-        "reduced": np.asarray(af.reductions.two_cluster_flow(ts, u0=START, p=p, beta=beta, kind=kind)),
+        "reduced": np.asarray(af.reductions.two_cluster_flow(ts, u0=START, weight=p, beta=beta, clock=kind)),
         "reference": printed.y[0],
     }
     return xarray.Dataset({name: ("time", u) for name, u in angles.items()}, coords={"time": ts})
@@ -148,7 +148,7 @@ def _merging(cell: Cell) -> "xarray.Dataset":
     betas, p = np.linspace(1.0, 30.0, 59), cell["p"]
     barrier = np.exp(betas * (1 - np.cos(START))) / (betas * np.sin(START) ** 2)
     variables = {
-        "duration": np.asarray(af.reductions.two_cluster_time(betas, u0=START, u1=1e-3 / np.sqrt(betas), p=p)),
+        "duration": np.asarray(af.reductions.two_cluster_time(betas, u0=START, u1=1e-3 / np.sqrt(betas), weight=p)),
         "leading": barrier / (p / (1 - p) + (1 - p) / p),
     }
     return xarray.Dataset({name: ("beta", t) for name, t in variables.items()}, coords={"beta": betas})
@@ -166,7 +166,7 @@ def _growth(cell: Cell) -> "xarray.Dataset":
     beta, kind = cell["beta"], cell["kind"]
     rates = {
         "particles": np.log(_amplitudes(cell, k, small) / small) / cell["t1"],
-        "closed": np.asarray(af.reductions.growth_rate(k, beta=beta, kind=kind)),
+        "closed": np.asarray(af.reductions.growth_rate(k, beta=beta, clock=kind)),
         "reference": _rates_by_fourier(k, beta, kind),
     }
     variables = {name: ("k", r) for name, r in rates.items()} | {"fastest": int(af.reductions.fastest_mode(beta))}

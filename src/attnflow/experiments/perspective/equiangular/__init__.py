@@ -51,7 +51,7 @@ def _flow(cell: Cell) -> "xarray.Dataset":
     variables = {
         "least": inner.min(axis=1),
         "greatest": inner.max(axis=1),
-        "reduced": np.asarray(af.reductions.equiangular_flow(ts, n=n, beta=beta, kind=kind)),
+        "reduced": np.asarray(af.reductions.equiangular_flow(ts, n=n, beta=beta, clock=kind)),
         "reference": _reference(ts, n=n, beta=beta, kind=kind),
     }
     return xarray.Dataset({k: ("time", v) for k, v in variables.items()}, coords={"time": ts})
