@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -79,3 +80,28 @@ def test_there_are_examples():
     finder = doctest.DocTestFinder()
     examples = [t for name in MODULES for t in finder.find(importlib.import_module(name)) if t.examples]
     assert len(examples) >= 2
+
+
+def private_imports(name):
+    """What a module imports, also inside functions, that is private to another room: a module or a name with `_`."""
+    spec = importlib.util.find_spec(name)
+    here = name if spec.submodule_search_locations else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            relative = "." * node.level + (node.module or "")
+            home = importlib.util.resolve_name(relative, here)
+            targets = [f"{home}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            package, *path = target.split(".")
+            own = name.split(".")[1:2]
+            if package == "attnflow" and path[:1] != own and any(part.startswith("_") for part in path):
+                yield target
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_room_imports_what_is_private_to_another(name):
+    assert not list(private_imports(name))

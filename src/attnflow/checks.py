@@ -3,12 +3,18 @@
 import operator
 from typing import Any
 
+import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from .errors import InputError, shown
-from .spaces import is_concrete
+
+
+def is_concrete(*arrays: object) -> bool:
+    """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
+    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
 def finite_array(name: str, values: Any) -> np.ndarray:

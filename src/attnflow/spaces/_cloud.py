@@ -9,22 +9,17 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import jax
-import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from ..checks import is_concrete
 from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
 Number = ArrayLike  # one number
 Count = int | np.integer
-
-
-def is_concrete(*arrays: object) -> bool:
-    """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
-    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
 _warned: list[bool] = []  # that numbers lost their digits is said once in a process
