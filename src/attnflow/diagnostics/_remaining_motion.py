@@ -247,10 +247,10 @@ def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
     end = 2 * np.arcsin(np.minimum(chord / 2, 1))
     start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
     share = np.clip(np.asarray(drifting.share, float), 0, 1)
-    between = {"u0": start, "u1": np.minimum(end, start), "p": share}
+    between = {"u0": start, "u1": np.minimum(end, start), "weight": share}
     zonal = model.attention.zonal
-    kind = "SA" if zonal.normalized else "shifted USA"
-    log_time = two_cluster_time(float(zonal.beta), **between, kind=kind, log=True) - float(zonal.log_speed)
+    clock = "SA" if zonal.normalized else "shifted USA"
+    log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
     with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
         time = np.exp(np.asarray(log_time, float))
     return time if zonal.normalized else time / np.asarray(drifting.mass, float)
