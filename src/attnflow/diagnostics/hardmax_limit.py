@@ -141,7 +141,7 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
         if len(face) > 1 and rests[i] and np.linalg.norm(z[i] - point) <= eps:
             faces[int(i)] = tuple(face.tolist())
             target[i], distance[i] = point, np.linalg.norm(z[i] - point)
-    found = detect_polytope(z[present], B, eps=max(eps, 1e-300), speed=ahead[present])
+    found = detect_polytope(z[present], B=B, eps=max(eps, 1e-300), speed=ahead[present])
     positive, limits = root is not None, _stuck(run, z, ahead, present, eps)
     return HardmaxLimit(
         leaders, layers, at_leader, faces, target, distance, present, positive, found, eps, ahead, limits
