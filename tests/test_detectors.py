@@ -133,7 +133,7 @@ def test_tokens_on_their_way_are_not_called_converged():
 def test_speeds_may_be_lengths_and_arrays_may_be_jax():
     _, zs, velocity, _, B = planar("row 1")
     lengths = af.diagnostics.detect_polytope(
-        jnp.asarray(zs[-1]), jnp.asarray(B), speed=np.linalg.norm(velocity, axis=1)
+        jnp.asarray(zs[-1]), B=jnp.asarray(B), speed=np.linalg.norm(velocity, axis=1)
     )
     assert lengths.speed == pytest.approx(np.linalg.norm(velocity, axis=1).max()) and lengths.holds
 
