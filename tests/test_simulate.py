@@ -662,4 +662,4 @@ def test_the_last_of_eulers_steps_is_looked_at(attention):
     """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
     x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver="euler", dt=100.0, save=1, throw=False)
-    assert run.result is af.Outcome.COARSE_STEPS
+    assert run.result is af.Outcome.COARSE_STEPS and not run.ok

@@ -32,7 +32,7 @@ class RenyiCenters(NamedTuple):
     strong: Bool[Array, "*batch n"]
 
 
-def renyi_centers(tokens: Tokens, delta: Any, at: Any = None) -> RenyiCenters:
+def renyi_centers(tokens: Tokens, delta: Any, *, at: Any = None) -> RenyiCenters:
     r"""The centers of unit tokens `(..., n, d)`, or of a run at the saved time of index `at` (all, if `None`).
 
     A token is compared with earlier centers alone, and only centers with all earlier tokens: work and memory are

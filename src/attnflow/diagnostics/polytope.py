@@ -122,9 +122,9 @@ class Polytope:
 
 def detect_polytope(
     z: Any,
-    B: Numbers | None = None,
     *,
     V: Numbers | None = None,
+    B: Numbers | None = None,
     eps: Any = None,
     speed: Numbers | None = None,
 ) -> Polytope:

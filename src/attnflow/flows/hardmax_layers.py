@@ -235,7 +235,7 @@ def _known(before: Run, layer: int, dtype: Any) -> tuple[State, Scales]:
     gone = told["absorbed_layer"] <= layer
     absorbed = (jnp.where(gone, told[name], -1) for name in ("absorbed_by", "absorbed_layer"))
     scales = Scales(told["score_scale"].astype(dtype), told["length_scale"].astype(dtype))
-    return State(before.xs[-1], jnp.zeros_like(before.xs[-1]), leads, *absorbed), scales
+    return State(before.final, jnp.zeros_like(before.final), leads, *absorbed), scales
 
 
 def _events(found: dict[str, Array], kept: np.ndarray) -> tuple[dict[str, Any], ...]:

@@ -46,7 +46,7 @@ def polytope(
     frames, hulls = _frames(run, ts), whole("hulls", hulls, 0)
     if found is None:
         eps = SEEN * float(np.linalg.norm(frames.xs[-1], axis=1).max()) if eps is None else eps
-        found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B, eps=eps)
+        found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B=B, eps=eps)
     _check_found(found, ("vertices", "corners", "count", "converged"), "detect_polytope")
     _check_dimension(found.corners.shape[-1], frames)
     with style():

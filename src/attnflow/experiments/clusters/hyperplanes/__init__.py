@@ -63,7 +63,7 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
             "holds": int(hyperplanes.holds),
         }
     else:
-        polytope = af.diagnostics.detect_polytope(split.components(zs[-1]), split.restrict())
+        polytope = af.diagnostics.detect_polytope(split.components(zs[-1]), B=split.restrict())
         variables |= {
             "centroid": (("cluster", "coordinate"), polytope.corners @ split.basis.T),
             "count": polytope.count,
