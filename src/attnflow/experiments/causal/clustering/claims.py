@@ -1,4 +1,4 @@
-"""What is claimed of clustering under causal attention."""
+"""Claims about clustering under causal attention."""
 
 from ... import Claim
 from .measures import (

@@ -1,4 +1,4 @@
-"""The pictures of `clustering`."""
+"""The figures of `clustering`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of causal correlations, and how it is measured on the results of `correlations`."""
+"""Claims about causal correlations, and their measurements on the results of `correlations`."""
 
 import math
 from typing import Any

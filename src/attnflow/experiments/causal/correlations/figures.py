@@ -1,4 +1,4 @@
-"""The pictures of `correlations`."""
+"""The figures of `correlations`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of prompts in motion, and how it is measured on the results of `dynamics`."""
+"""Claims about prompts in motion, and their measurements on the results of `dynamics`."""
 
 from typing import Any
 

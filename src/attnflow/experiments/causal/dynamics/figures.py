@@ -1,4 +1,4 @@
-"""The pictures of `dynamics`."""
+"""The figures of `dynamics`."""
 
 from typing import Any
 

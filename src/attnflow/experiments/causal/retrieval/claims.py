@@ -1,4 +1,4 @@
-"""What is claimed of the retrieval profile, and how it is measured on the results of `retrieval`."""
+"""Claims about the retrieval profile, and their measurements on the results of `retrieval`."""
 
 import math
 

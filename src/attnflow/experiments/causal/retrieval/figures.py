@@ -1,4 +1,4 @@
-"""The pictures of `retrieval`."""
+"""The figures of `retrieval`."""
 
 from typing import Any
 

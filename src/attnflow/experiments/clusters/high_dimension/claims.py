@@ -1,4 +1,4 @@
-"""What is claimed in `high_dimension`."""
+"""The claims of `high_dimension`."""
 
 from ... import Claim, Results
 from ..tokens import DOCS, PAPER

@@ -1,4 +1,4 @@
-"""The pictures of `high_dimension`."""
+"""The figures of `high_dimension`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed in `hyperplanes`."""
+"""The claims of `hyperplanes`."""
 
 from ... import Claim, Results
 from ..tokens import DOCS, NUMBERS, PAPER, slope

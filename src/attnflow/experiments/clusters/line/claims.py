@@ -1,4 +1,4 @@
-"""What is claimed in `line`."""
+"""The claims of `line`."""
 
 from typing import TYPE_CHECKING
 

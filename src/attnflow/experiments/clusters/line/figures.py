@@ -1,4 +1,4 @@
-"""The pictures of `line`."""
+"""The figures of `line`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed in `polytopes`."""
+"""The claims of `polytopes`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of hardmax layers, and how it is measured on the results of `leaders`."""
+"""Claims about hardmax layers, and their measurements on the results of `leaders`."""
 
 from typing import Any
 

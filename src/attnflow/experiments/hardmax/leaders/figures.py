@@ -1,4 +1,4 @@
-"""The pictures of `leaders`."""
+"""The figures of `leaders`."""
 
 from typing import Any
 

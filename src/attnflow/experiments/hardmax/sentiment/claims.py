@@ -1,4 +1,4 @@
-"""What is claimed of the classifier of reviews, and how it is measured on the results of `sentiment`."""
+"""Claims about the classifier of reviews, and their measurements on the results of `sentiment`."""
 
 from collections.abc import Callable
 from itertools import pairwise

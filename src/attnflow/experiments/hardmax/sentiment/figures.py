@@ -1,4 +1,4 @@
-"""The pictures of `sentiment`, of the largest data set that was there."""
+"""The figures of `sentiment`, of the largest data set that was there."""
 
 from typing import Any
 

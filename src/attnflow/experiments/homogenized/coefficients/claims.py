@@ -1,4 +1,4 @@
-"""What is claimed of two tokens in random layers, and how it is measured on the results of `coefficients`."""
+"""Claims about two tokens in random layers, and their measurements on the results of `coefficients`."""
 
 from math import acos, pi
 from typing import Any

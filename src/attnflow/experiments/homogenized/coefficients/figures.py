@@ -1,4 +1,4 @@
-"""The pictures of `coefficients`."""
+"""The figures of `coefficients`."""
 
 from typing import Any
 

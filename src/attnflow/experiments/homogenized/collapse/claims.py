@@ -1,4 +1,4 @@
-"""What is claimed of collapse in high dimension, and how it is measured on the results of `collapse`."""
+"""Claims about collapse in high dimension, and their measurements on the results of `collapse`."""
 
 from itertools import pairwise
 from math import exp, log

@@ -1,4 +1,4 @@
-"""The pictures of `collapse`."""
+"""The figures of `collapse`."""
 
 from typing import Any
 

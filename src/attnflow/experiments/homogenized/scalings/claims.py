@@ -1,4 +1,4 @@
-"""What is claimed of the three scalings of random layers, and how it is measured on the results of `scalings`."""
+"""Claims about the three scalings of random layers, and their measurements on the results of `scalings`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pictures of `scalings`."""
+"""The figures of `scalings`."""
 
 from typing import Any
 

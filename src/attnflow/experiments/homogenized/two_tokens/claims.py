@@ -1,4 +1,4 @@
-"""What is claimed of two tokens under random layers, and how it is measured on the results of `two_tokens`."""
+"""Claims about two tokens under random layers, and their measurements on the results of `two_tokens`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pictures of `two_tokens`."""
+"""The figures of `two_tokens`."""
 
 from typing import Any
 

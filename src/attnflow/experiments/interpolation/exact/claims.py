@@ -1,4 +1,4 @@
-"""What is claimed of exact interpolation, and how it is measured on the results of `exact`."""
+"""Claims about exact interpolation, and their measurements on the results of `exact`."""
 
 from collections.abc import Callable
 from typing import NamedTuple

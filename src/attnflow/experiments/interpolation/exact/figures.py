@@ -1,4 +1,4 @@
-"""The pictures of `exact`."""
+"""The figures of `exact`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of regularised training, and how it is measured on the results of `tikhonov`."""
+"""Claims about regularised training, and their measurements on the results of `tikhonov`."""
 
 from ... import Claim, Results
 

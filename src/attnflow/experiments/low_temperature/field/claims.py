@@ -1,4 +1,4 @@
-"""What is claimed of the field at low temperature, and how it is measured on the results of `field`."""
+"""Claims about the field at low temperature, and their measurements on the results of `field`."""
 
 from ... import Claim, Results
 

@@ -1,4 +1,4 @@
-"""What is claimed of the limit of zero temperature, and how it is measured on the results of `limit`."""
+"""Claims about the limit of zero temperature, and their measurements on the results of `limit`."""
 
 from ... import Claim, Results
 

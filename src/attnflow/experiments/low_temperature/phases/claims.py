@@ -1,4 +1,4 @@
-"""What is claimed of the phases at low temperature, and how it is measured on the results of `phases`."""
+"""Claims about the phases at low temperature, and their measurements on the results of `phases`."""
 
 from typing import TYPE_CHECKING, Any
 

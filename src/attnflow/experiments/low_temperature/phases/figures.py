@@ -1,4 +1,4 @@
-"""The pictures of `phases`."""
+"""The figures of `phases`."""
 
 from typing import TYPE_CHECKING, Any
 

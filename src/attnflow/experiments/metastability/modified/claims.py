@@ -1,4 +1,4 @@
-"""What is claimed of merging by force, and how it is measured on the results of `modified`."""
+"""Claims about merging by force, and their measurements on the results of `modified`."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What is claimed of separated tokens, and how it is measured on the results of `separation`."""
+"""Claims about separated tokens, and their measurements on the results of `separation`."""
 
 from ... import Claim, Results
 

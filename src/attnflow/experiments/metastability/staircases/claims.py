@@ -1,4 +1,4 @@
-"""What is claimed of staircases, and how it is measured on the results of `staircases`."""
+"""Claims about staircases, and their measurements on the results of `staircases`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pictures of `staircases`."""
+"""The figures of `staircases`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of modes on the circle and of clusters, and how it is measured on the results of `circle`."""
+"""Claims about modes on the circle and of clusters, and their measurements on the results of `circle`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What is claimed of modes of Gaussian data, and how it is measured on the results of `gaussian`."""
+"""Claims about modes of Gaussian data, and their measurements on the results of `gaussian`."""
 
 import math
 from typing import NamedTuple

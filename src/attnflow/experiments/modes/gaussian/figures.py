@@ -1,4 +1,4 @@
-"""Figures of `gaussian`."""
+"""The figures of `gaussian`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of flows of the perceptron block, and how it is measured on the results of `flow`."""
+"""Claims about flows of the perceptron block, and their measurements on the results of `flow`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of the landscape on the circle, and how it is measured on the results of `landscape`."""
+"""Claims about the landscape on the circle, and their measurements on the results of `landscape`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pictures of `landscape`."""
+"""The figures of `landscape`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of clusters on the circle, and how it is measured on the results of `circle`."""
+"""Claims about clusters on the circle, and their measurements on the results of `circle`."""
 
 import math
 

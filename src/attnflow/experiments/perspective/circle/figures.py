@@ -1,4 +1,4 @@
-"""Figures of `circle`."""
+"""The figures of `circle`."""
 
 from typing import Any
 

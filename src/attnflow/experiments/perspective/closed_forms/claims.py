@@ -1,4 +1,4 @@
-"""What is claimed of the closed forms, and how it is measured on the results of `closed_forms`."""
+"""Claims about the closed forms, and their measurements on the results of `closed_forms`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What is claimed of the energy, and how it is measured on the results of `energy`."""
+"""Claims about the energy, and their measurements on the results of `energy`."""
 
 from ... import Claim, Results
 

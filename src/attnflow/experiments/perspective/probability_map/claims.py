@@ -1,4 +1,4 @@
-"""What is claimed of the probability map, and how it is measured on the results of `probability_map`.
+"""Claims about the probability map, and their measurements on the results of `probability_map`.
 
 Reference numbers are those of tests/witnesses/sphere_draws.py and have standard errors; a claim in standard errors
 combines both.

@@ -1,4 +1,4 @@
-"""Figures of `probability_map`."""
+"""The figures of `probability_map`."""
 
 from typing import Any
 

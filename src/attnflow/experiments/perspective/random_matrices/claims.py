@@ -1,4 +1,4 @@
-"""What is claimed of random matrices, and how it is measured on the results of `random_matrices`."""
+"""Claims about random matrices, and their measurements on the results of `random_matrices`."""
 
 from ... import Claim, Results
 from .ensembles import ENSEMBLES, expected_square

@@ -1,4 +1,4 @@
-"""Figures of `random_matrices`."""
+"""The figures of `random_matrices`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of long times, cones and extremes, and how it is measured on the results of `single_cluster`."""
+"""Claims about long times, cones and extremes, and their measurements on the results of `single_cluster`."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Figures of `single_cluster`."""
+"""The figures of `single_cluster`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of the fate of Gaussian laws, and how it is measured on the results of `behaviours`."""
+"""Claims about the fate of Gaussian laws, and their measurements on the results of `behaviours`."""
 
 from ... import Claim, Results
 

@@ -1,4 +1,4 @@
-"""The pictures of `behaviours`."""
+"""The figures of `behaviours`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is claimed of Gaussian laws and of clouds of tokens, and how it is measured on the results of `closures`."""
+"""Claims about Gaussian laws and of clouds of tokens, and their measurements on the results of `closures`."""
 
 from ... import Claim, Results
 from ..base_case import AT_ONE

@@ -1,4 +1,4 @@
-"""The pictures of `closures`."""
+"""The figures of `closures`."""
 
 from typing import Any
 

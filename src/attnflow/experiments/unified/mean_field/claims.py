@@ -1,4 +1,4 @@
-"""What is claimed of the mean-field solver, and how it is measured on the results of `mean_field`."""
+"""Claims about the mean-field solver, and their measurements on the results of `mean_field`."""
 
 from ... import Claim, Results
 

@@ -1,4 +1,4 @@
-"""The pictures of `mean_field`."""
+"""The figures of `mean_field`."""
 
 from typing import Any
 

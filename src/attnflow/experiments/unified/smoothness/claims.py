@@ -1,4 +1,4 @@
-"""What is claimed of the smoothness of attention, and how it is measured on the results of `smoothness`."""
+"""Claims about the smoothness of attention, and their measurements on the results of `smoothness`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The pictures of `smoothness`."""
+"""The figures of `smoothness`."""
 
 from typing import Any
 
