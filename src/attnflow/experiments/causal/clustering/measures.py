@@ -1,4 +1,4 @@
-"""What is measured on the results of `clustering`: ends of flows by the spectrum of V, and centers."""
+"""Measurements on the results of `clustering`: limits by the spectrum of V, and centers."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def of(case: str, results: Results) -> Any:
 
 
 def not_at_the_first(results: Results) -> int:
-    """Draws in which some token is not where the first one started."""
+    """The number of draws in which some token does not end where the first one started."""
     import numpy as np
 
     data = of("identity", results)
@@ -34,7 +34,7 @@ def not_at_the_first(results: Results) -> int:
 
 
 def not_at_the_axis(results: Results) -> int:
-    """Of the first 40 draws, those in which some token is farther than 1e-2 from both ends of the leading axis."""
+    """In how many of the first 40 draws a token is farther than 1e-2 from both ends of the leading axis."""
     import numpy as np
 
     x = of("simple", results)["x"].values[:40]
@@ -51,7 +51,7 @@ def both_ends(results: Results) -> Any:
 
 
 def two_clusters(results: Results) -> tuple[float, float]:
-    """The share of draws with two clusters; the standard error is ours and that of the 4000 draws compared with."""
+    """The share of draws with two clusters; the standard error includes that of the 4000 reference draws."""
     both = both_ends(results)
     share = float(both.mean())
     return share, (share * (1 - share) * (1 / len(both) + 1 / 4000)) ** 0.5
@@ -89,7 +89,7 @@ def counted(variable: str, **cell: Any):
 
 
 def fastest_strong(results: Results) -> float:
-    """The largest speed of a strong center at the start, over its bound; the first token, which rests, apart."""
+    """The largest speed of a strong center at the start, over its bound; without the first token, which rests."""
     data = results.select(part="figure")
     ratio = (data["speed"] / data["bound"]).values[:, 1:]
     return float(ratio[data["strong"].values[:, 1:] == 1].max())
@@ -115,13 +115,13 @@ def typical_motion(results: Results) -> float:
 
 
 def gathered(results: Results) -> tuple[float, float]:
-    """The share of tokens near a center's present place, mean over times from 25 on and over draws."""
+    """The share of tokens near a center's current position, mean over times from 25 on and over draws."""
     near = results.select(part="figure")["near"].sel(time=slice(25, None)).mean("time").values
     return float(near.mean()), float(near.std(ddof=1) / len(near) ** 0.5)
 
 
 def clusters(results: Results) -> tuple[Any, Any]:
-    """Mean numbers of clusters; the standard error is ours and that of the draws compared with."""
+    """Mean numbers of clusters; the standard error includes that of the reference draws."""
     import numpy as np
 
     count = results.select(part="figure")["clusters"].sel(time=list(CLUSTERED)).values

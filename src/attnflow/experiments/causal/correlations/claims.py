@@ -13,9 +13,9 @@ BIAS = {
     32: -0.035,
     64: -0.019,
     256: -0.0053,
-}  # each +-0.001: tests/witnesses/causal_tokens.py finds them, too
+}  # each +-0.001: tests/witnesses/causal_tokens.py computes them, too
 BIAS_ERROR = 0.001
-# Options, and at other numbers of tokens than 32 what a simulation found less the matrix form, with standard errors.
+# Options, and for other N than 32 the reference simulation less the matrix form, with standard errors.
 GEOMETRIES: dict[str, tuple[dict[str, Any], dict[int, tuple[float, float]]]] = {
     "sphere": ({"d": 3, "beta": 1.0, "normalize": "positional"}, {64: (-0.035, 0.007)}),
     "sphere, softmax": ({"d": 3, "beta": 1.0, "normalize": "softmax"}, {}),
@@ -111,7 +111,7 @@ def geometry_bias(case: str, n: int, error: float):
 
 
 claim = derived_on(PAGE, "correlations")
-COMBINED = "standard errors of ours and of the reference together"
+COMBINED = "standard errors of ours and of the reference combined"
 CLAIMS = [
     claim(
         "psi",
@@ -189,7 +189,7 @@ CLAIMS = [
     ),
     claim(
         "same-mean",
-        "The two estimators have one mean: their difference, modes 1 and 2",
+        "The two estimators have the same mean: their difference, modes 1 and 2",
         0.0,
         difference,
         "Estimators",
@@ -220,7 +220,7 @@ CLAIMS = [
             "sigma",
             detects=abs(value) if n < 256 else 0.014,
             note=f"{COMBINED}; "
-            + ("it would tell a bias from none" if n < 256 else "the bias at N = 64 is 0.014 more"),
+            + ("it distinguishes the bias from zero" if n < 256 else "the bias at N = 64 is 0.014 more"),
             scales=("full",) if n == 32 else None,
         )
         for n, value in BIAS.items()
@@ -282,7 +282,7 @@ CLAIMS = [
             SIGMA,
             "sigma",
             detects=0.035,
-            note=f"{COMBINED}; it would tell the sign of the larger ones",
+            note=f"{COMBINED}; it resolves the sign of the larger ones",
             scales=("full",),
         )
         for case, (_, others) in GEOMETRIES.items()

@@ -73,7 +73,7 @@ def smoothed(variable: str):
 
 
 def below_the_matrix_form(results: Results) -> tuple[list[float], list[float]]:
-    """By how much, relative to the matrix form, in the first six bins; standard errors."""
+    """The difference relative to the matrix form in the first six bins, and standard errors."""
     data = results.select(part="simulation")
     value, matrix, error = (data[name].values for name in ("value", "matrix", "stderr"))
     lack, spread = 1 - value / matrix, (error**2 + (REFERENCE_ERROR * value) ** 2) ** 0.5 / matrix
@@ -99,7 +99,7 @@ CLAIMS = [
     ),
     claim(
         "argmin",
-        "β = λ = 1, M = 8: the source that is found worst at t = 0.5, 1, 1.5, 2",
+        "β = λ = 1, M = 8: the source that is retrieved worst at t = 0.5, 1, 1.5, 2",
         [0.12515, 0.25928, 0.41832, 0.63292],
         closed("argmin"),
         "The shape of the profile",
@@ -132,7 +132,7 @@ CLAIMS = [
     ),
     claim(
         "by-slope",
-        "β = t = 1, M = 8: the source that is found worst at λ = 0.5, 1, 2, 4, 8",
+        "β = t = 1, M = 8: the source that is retrieved worst at λ = 0.5, 1, 2, 4, 8",
         [0.5609, 0.2593, 0.1187, 0.0529, 0.0225],
         minimum_by_slope,
         "The shape of the profile",
@@ -140,7 +140,7 @@ CLAIMS = [
     ),
     claim(
         "small-slope",
-        "The same at λ = 0.25, where t > t_crit: no source in the middle is found worst",
+        "The same at λ = 0.25, where t > t_crit: the worst source is not in the middle",
         True,
         none_at_small_slope,
         "The shape of the profile",
@@ -238,7 +238,7 @@ CLAIMS = [
     ),
     claim(
         "simulation-all-bins",
-        "The same: simulation in all bins, in standard errors of ours and of the reference together",
+        "The same: simulation in all bins, in standard errors of ours and of the reference combined",
         list(REFERENCE),
         simulated_with_errors,
         "Simulation",
@@ -256,11 +256,11 @@ CLAIMS = [
         SIGMA,
         "sigma",
         detects=[0.1, 0.07, 0.05, 0.05, 0.05, 0.05],
-        note="it would tell a bias from none in the first three bins",
+        note="it distinguishes the bias from zero in the first three bins",
     ),
     claim(
         "u-shape",
-        "In simulation first and last sources are found better than those at s = 0.22",
+        "In simulation first and last sources are retrieved better than those at s = 0.22",
         SIGMA,
         ends_above_the_middle,
         "Simulation",

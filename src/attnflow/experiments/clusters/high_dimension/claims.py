@@ -34,7 +34,7 @@ def clustered(results: Results) -> list[bool]:
 
     data = results.select(part="coordinates")
     within = np.abs(data["last"].values).max(axis=0) < 1
-    started = np.abs(data["first"].values).max(axis=0) < 1  # one that starts outside tells nothing
+    started = np.abs(data["first"].values).max(axis=0) < 1  # components that start outside are left out
     agree = within == (data["eigenvalue"].values > 0)
     return agree[started].tolist()
 
@@ -84,7 +84,7 @@ CLAIMS = [
     ),
     Claim(
         id="high-boolean",
-        statement="The same run: every token hears one token alone at the end; the largest 1 − max P",
+        statement="The same run: at the end every token attends to one token only; the largest 1 − max P",
         kind="at_most",
         expected=1e-6,
         measure=final_doubt,
@@ -120,7 +120,7 @@ CLAIMS = [
     ),
     Claim(
         id="leaders-few",
-        statement="20 tokens in the plane, V = W Wᵀ, B = U Uᵀ, t = 10: tokens that are heard best by somebody",
+        statement="20 tokens in the plane, V = W Wᵀ, B = U Uᵀ, t = 10: tokens to which some token attends most",
         kind="at_most",
         expected=3,
         measure=final_leaders,

@@ -51,7 +51,7 @@ def backward_off(results: Results) -> list[float]:
 
 
 def near(end: int):
-    """Shares near an end, and the standard errors of as many simulated stacks."""
+    """Shares near an end, and the standard errors for that many simulated stacks."""
 
     def measure(results: Results) -> tuple[list[float], list[float]]:
         p = [float(results.select(part="ending", d=d)["near"].sel(end=end)) for d in LAYERS]

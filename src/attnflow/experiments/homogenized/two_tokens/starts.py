@@ -1,4 +1,4 @@
-"""Where two tokens start, and what is kept of them; imported when something is computed."""
+"""Starts of two tokens, and the statistics kept; imported only by computations."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _there(x: Any, key: Any) -> Any:
 
 
 def at(x: Any) -> Any:
-    """A sampler that always starts from `x`; the tokens are data of the compiled program, which serves all starts."""
+    """A sampler that always starts from `x`; the tokens are inputs of one compiled program for all starts."""
     return jax.tree_util.Partial(_there, jnp.asarray(x))
 
 
