@@ -1,7 +1,7 @@
 r"""The times of all merges for many draws of uniform tokens on the circle.
 
-Every draw is followed to its last cluster, all of them in one compiled program. Times are random and spread over many
-decades, but the last wait is a function of what the merge before left, and heights are functions of the masses.
+One compiled program follows all draws to their last cluster. Times are random and spread over many decades, but the
+last wait is a function of the two clusters left by the merge before, and heights are functions of the masses.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     exact[known] = np.log(
         np.asarray(af.reductions.two_cluster_time(beta, u0=pair["gap"][known], u1=end, p=pair["mass"][known]))
     )
-    waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact wait
+    waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact waiting time
     return xarray.Dataset(
         {
             "log_t": (("left", "draw"), np.stack([when[count] for count in when])),
@@ -71,7 +71,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _where(values: "numpy.ndarray", chosen: "numpy.ndarray") -> "numpy.ndarray":
-    """For each draw the value at the merge that is chosen, NaN if there is none (two merges at one time)."""
+    """For each draw the value at the chosen merge, or NaN (if two merges coincide)."""
     import numpy as np
 
     return np.where(
@@ -80,7 +80,7 @@ def _where(values: "numpy.ndarray", chosen: "numpy.ndarray") -> "numpy.ndarray":
 
 
 def _after(xs: "numpy.ndarray", labels: "numpy.ndarray", beta: float) -> "tuple[numpy.ndarray, ...]":
-    r"""After every merge of every draw: $\sum W^2$, how far the energy may exceed it, the least angle, a mass."""
+    r"""After every merge of every draw: $\sum W^2$, the largest excess of the energy, the least angle, a mass."""
     import numpy as np
 
     n = labels.shape[-1]

@@ -190,7 +190,7 @@ CLAIMS = [
             ("scaled", "Inputs and outputs of sizes 1e−12 to 1e12, far from the origin or not"),
             ("lengths", "Lengths 1 and 500 side by side, every token three times"),
             ("permuted", "Every input in three orders"),
-            ("close", "Tokens 1e−9 apart that must be told apart"),
+            ("close", "Tokens 1e−9 apart that must be separated"),
         )
     ),
     Claim(
@@ -222,7 +222,7 @@ CLAIMS = [
     ),
     Claim(
         id="exact-softmax-sufficient",
-        statement="N = 6, n = 8: the relative error of softmax at the β that the margins give as enough",
+        statement="N = 6, n = 8: the relative error of softmax at the β that suffices by the margins",
         kind="at_most",
         expected=1e-9,
         measure=each("softmax", "at_sufficient"),

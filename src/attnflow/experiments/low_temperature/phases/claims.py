@@ -169,7 +169,7 @@ CLAIMS = [
         measure=exit_slope,
         source=PHASES,
         provenance="derived",
-        note="a heuristic; beyond 128 exits are later and no theory says when",
+        note="a heuristic; beyond β = 128 exits are later, without a theory",
     ),
     Claim(
         id="phases-terminal",

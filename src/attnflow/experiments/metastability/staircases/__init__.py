@@ -1,7 +1,7 @@
 r"""Staircases of the energy: from many tokens to one cluster, over up to a hundred and forty decades of time.
 
-Clusters see each other with the kernel $e^{-\beta(1 - \cos u)}$, so that merges are separated by factors and not by
-differences of time. Here tokens of several data sets without chance are followed to the last merge, and the times of
+Clusters interact by the kernel $e^{-\beta(1 - \cos u)}$, so that merges are separated by factors of time, not by
+differences. Here tokens of several deterministic data sets are followed to the last merge, and the times of
 all merges are compared with those of SciPy (tests/witnesses/staircases.py).
 """
 

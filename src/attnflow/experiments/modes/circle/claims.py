@@ -25,7 +25,7 @@ TABLE: dict[tuple[int, float], tuple[float, float] | None] = {
 }
 # t -> mean number of clusters of 32 tokens at each beta, over 512 draws (tests/witnesses/sphere_draws.py).
 CLUSTERS = {30.0: (2.0898, 3.2051, 4.2031, 5.6562), 100.0: (1.9102, 2.8809, 3.8809, 5.2129)}
-# What claims must detect: how many more modes there were at first, and how many more clusters at t = 30.
+# What claims must detect: the numbers of initial modes and of clusters at t = 30 that are more than these.
 MORE = {30.0: (0.3, 0.4, 0.6, 1.0), 100.0: (0.17, 0.3, 0.3, 0.43)}
 REFERENCE_DRAWS = 512
 
@@ -158,15 +158,15 @@ CLAIMS = [
             measure=compared_clusters(beta, t),
             source=f"{PAGE}, Modes and clusters",
             provenance="derived",
-            note="standard errors of ours and of the reference draws together; it would tell clusters from "
-            + ("the modes at first" if t < 50 else "those at t = 30"),
+            note="standard errors of ours and of the reference draws combined; it distinguishes clusters from "
+            + ("the initial modes" if t < 50 else "those at t = 30"),
         )
         for t, means in CLUSTERS.items()
         for beta in BETAS
     ),
     Claim(
         id="circle-fewer-clusters-than-modes",
-        statement="There are fewer clusters at t = 30 than modes at first, at each β",
+        statement="There are fewer clusters at t = 30 than initial modes, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=clusters_below_modes,
@@ -176,7 +176,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-fewer-modes-than-waves",
-        statement="There are fewer modes at first than waves in the pattern that grows fastest, at each β",
+        statement="There are fewer initial modes than waves in the fastest growing pattern, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=modes_below_fastest,
@@ -186,7 +186,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-plateau-below-modes",
-        statement="On the longest plateau of log t there are fewer clusters than modes at first, at each β",
+        statement="On the longest plateau of log t there are fewer clusters than initial modes, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=plateau_below_modes,
@@ -215,7 +215,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-certified",
-        statement="Every single number of modes is certified",
+        statement="Every number of modes is certified",
         kind="property",
         measure=all_certified,
         source=f"{PAGE}, Counting modes",

@@ -12,7 +12,7 @@ SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
 class Row(NamedTuple):
     """Counted on a grid: mean and standard error in all and up to the belt's end, and the formula there.
 
-    `draws` are ours at full scale. `beyond` is how many modes are beyond the belt: what a claim must detect.
+    `draws` are ours at full scale. `beyond` is the number of modes beyond the belt, which a claim must detect.
     """
 
     draws: int
@@ -69,7 +69,7 @@ def formula(results: Results) -> list[float]:
 
 
 def inside(results: Results) -> tuple[list[float], list[float]]:
-    """Numbers up to the end of the belt; one per cent of the formula, its own error, counts as four standard errors."""
+    """Numbers up to the end of the belt; one per cent of the formula counts as four standard errors."""
     means = [mean(results, "inside", n, beta) for n, beta in JUDGED]
     own = (0.01 * (TABLE[key].kac_rice or math.nan) / SIGMA for key in JUDGED)
     return [value for value, _ in means], [math.hypot(e, o) for (_, e), o in zip(means, own, strict=True)]
@@ -110,7 +110,7 @@ def _claims(n: int, beta: float, row: Row) -> list[Claim]:
             source=f"{PAGE}, Numbers on the line",
             provenance="derived",
             scales=None if n in QUICK else ("full",),
-            note="standard errors of ours and of the reference together; it would tell modes in the belt from all",
+            note="standard errors of ours and of the reference combined; modes beyond the belt are detected",
         )
         for variable, what, number in counted
         if number is not None
@@ -156,7 +156,7 @@ CLAIMS = [
         measure=inside,
         source=f"{PAGE}, Kac and Rice",
         provenance="derived",
-        note="it would tell these modes from all",
+        note="it distinguishes these modes from all modes",
     ),
     Claim(
         id="gaussian-leading-order",
@@ -168,7 +168,7 @@ CLAIMS = [
     ),
     Claim(
         id="gaussian-certified",
-        statement="Every single number of modes is certified",
+        statement="Every number of modes is certified",
         kind="property",
         measure=all_certified,
         source=f"{PAGE}, Counting modes",

@@ -38,7 +38,7 @@ def mean_cosine(case: str, n: int):
 
 
 def violations(part: str, sign: int):
-    """By how much the energy ever changes in the wrong direction between saved times, in every run."""
+    """The largest change of the energy in the wrong direction between saved times, in every run."""
 
     def measure(results: Results) -> list[float]:
         import numpy as np
@@ -98,7 +98,7 @@ CLAIMS = [
     ),
     claim(
         "block-energy-monotone",
-        "The same four flows: by how much the energy ever goes the wrong way",
+        "The same four flows: the largest change of the energy in the wrong direction",
         "at_most",
         1e-12,
         violations_of_signs,

@@ -60,13 +60,13 @@ def verdicts(variable: str, expected: str, cases: Any):
 
 
 def off_the_witness(results: Results) -> list[float]:
-    """How far the grid's energy is from the minimiser's; the grid has fewer laws, and its energy is larger."""
+    """The energy on the grid less that of the minimiser; the grid has fewer laws, so its energy is larger."""
     energies = [(c["case"], float(data["energy"])) for c, data in results.where(part="witness")]
     return [energy - float(results.select(part="minimiser", case=case)["energy"]) for case, energy in energies]
 
 
 def cells_off(results: Results) -> list[float]:
-    """How many cells of the grid an atom is from the nearest angle at which the grid's potential touches its floor."""
+    """The distance of an atom, in cells, from the nearest angle at which the grid's potential touches its floor."""
     import numpy as np
 
     worst = []
@@ -78,7 +78,7 @@ def cells_off(results: Results) -> list[float]:
 
 
 def moments_off(case: str):
-    """The means of cos nθ, n = 1, ..., 4, of the sixteen atoms that were found, less those of theory's density."""
+    """The means of cos nθ, n = 1, ..., 4, of the sixteen atoms, less those of the density of theory."""
     return lambda results: results.select(part="minimiser", case=case)["moments_off"].values.tolist()
 
 
@@ -122,13 +122,13 @@ CLAIMS = [
     ),
     holds(
         "verdict-atomic",
-        "ReLU (ω = 3, −3, b = −1/2, β = 4), tanh (β = 1, 4), GELU, linear above the threshold: found atomic",
+        "ReLU (ω = 3, −3, b = −1/2, β = 4), tanh (β = 1, 4), GELU, linear above the threshold: the verdict is atomic",
         verdicts("verdict", "atomic", ATOMIC),
         RULE,
     ),
     holds(
         "verdict-density",
-        "A linear potential below the threshold, and exp(z/2) at β = 1: found to be a density",
+        "A linear potential below the threshold, and exp(z/2) at β = 1: the verdict is a density",
         verdicts("verdict", "density", DENSITIES),
         RULE,
     ),
@@ -148,7 +148,7 @@ CLAIMS = [
     holds("theory-density", "… and densities", verdicts("expected", "density", DENSITIES), THEORY),
     equal(
         "cold-atoms",
-        "At β = 4, ReLU and tanh: so many atoms",
+        "At β = 4, ReLU and tanh: the number of atoms",
         [11, 8],
         over("atoms", ("relu-cold", "tanh-cold")),
         TABLE,

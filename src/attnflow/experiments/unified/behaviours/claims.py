@@ -21,7 +21,7 @@ def number(name: str):
 
 
 def slopes(results: Results) -> list[float]:
-    """Of the limits of all starts: the slope nearest to each line that is farthest from it; NaN if a line has none."""
+    """For each line the most distant slope among the limits nearest to it; NaN if there is none."""
     import numpy as np
 
     vectors = np.linalg.eigh(results.select(part="cone", case="two lines")["covariance"].values)[1][:, :, -1]
@@ -255,7 +255,7 @@ CLAIMS = [
     ),
     Claim(
         id="behaviours-fates",
-        statement="F5, 7 × 7 grid of [−0.9, 0.9]²: how many starts come to rest, how many blow up, and of how many",
+        statement="F5, 7 × 7 grid of [−0.9, 0.9]²: number of starts that converge, that blow up, and of all",
         kind="equal",
         expected=[33, 4, 37],
         measure=fates,
@@ -315,7 +315,7 @@ CLAIMS = [
             measure=histogram(d),
             source=RANKS,
             provenance="derived",
-            note="that some are below the maximal rank is the work of the threshold",
+            note="ranks below the maximal one are due to the threshold",
         )
         for d, values in ((3, [1, 31, 68, 0]), (4, [0, 32, 68, 0]), (5, [0, 0, 46, 54]))
     ),

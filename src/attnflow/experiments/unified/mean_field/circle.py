@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import xarray
 
 FEW = (4, 8, 16, 32, 64)  # tokens at quantiles
-SAVED = 101  # at all scales, so that one program serves all laws on one grid
+SAVED = 101  # at all scales, so that all laws on one grid share a program
 SHOWN = 160  # tokens beside a density
 FINE, FINER = 5_000, 40_000  # equal masses that stand for a density
 
@@ -59,7 +59,7 @@ def concentration(cell: Cell) -> "xarray.Dataset":
 
 
 def growth(cell: Cell) -> "xarray.Dataset":
-    """All modes at once, too small to feel each other at first."""
+    """All modes at once, initially too small to interact."""
     import numpy as np
     import xarray
     from scipy.special import ive
@@ -185,7 +185,7 @@ def quantile_tokens(cell: Cell) -> "xarray.Dataset":
 
 
 def merger(cell: Cell) -> "xarray.Dataset":
-    """Two Diracs, each in one cell, that attract each other: their angle is known from an equation of its own."""
+    """Two Diracs, each in one cell, that attract each other: their angle obeys a scalar equation."""
     import numpy as np
     import xarray
     from scipy.integrate import quad

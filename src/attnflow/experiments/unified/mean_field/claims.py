@@ -101,7 +101,7 @@ def derived(source: str) -> dict:
 CLAIMS = [
     Claim(
         id="mean-field-diracs",
-        statement="β = 1, 10, 100, t = 20: this much of the mass is in clusters narrower than four cells",
+        statement="β = 1, 10, 100, t = 20: the part of the mass in clusters narrower than four cells",
         kind="at_least",
         expected=0.9,
         possible=(0, 1),
@@ -126,7 +126,7 @@ CLAIMS = [
         expected=1.0,
         tolerance=0.1,
         measure=halving,
-        note="each is as wide as a cell or two, so they feel each other a little more; less so on finer grids",
+        note="each is one or two cells wide, which increases the attraction slightly; less so on finer grids",
         **derived(f"{PAGE}, Diracs"),
     ),
     *(
@@ -177,7 +177,7 @@ CLAIMS = [
         tolerance_kind="sigma",
         detects=1 / 6,
         measure=slope("square", "square_error", 0.5),
-        note="it would tell the power −½ from −⅓, and from the −1 of tokens that start at quantiles",
+        note="the power −½ is distinguished from −⅓, and from the −1 of tokens that start at quantiles",
         **derived(TOKENS),
     ),
     Claim(
@@ -189,7 +189,7 @@ CLAIMS = [
         tolerance_kind="sigma",
         detects=1 / 6,
         measure=slope("W1", "W1_error", 1.0),
-        note="it would tell the power −½ from −⅓, and from the −1 of tokens that start at quantiles",
+        note="the power −½ is distinguished from −⅓, and from the −1 of tokens that start at quantiles",
         **derived(TOKENS),
     ),
     Claim(

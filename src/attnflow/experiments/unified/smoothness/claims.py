@@ -304,7 +304,7 @@ CLAIMS = [
         measure=masked_change,
         source=f"{PAGE}, Masked Gaussian tokens",
         provenance="derived",
-        note="it would tell a mask that changes each of them by a quarter",
+        note="it detects a mask that changes each of them by a quarter",
     ),
     Claim(
         id="smoothness-conditional",
