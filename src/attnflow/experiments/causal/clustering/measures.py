@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Results
+from ..._measures import mean_and_error
 
 CASES = {  # the diagonal of V; the first with random Q and K, the others with Q = K = I
     "identity": (1.0, 1.0, 1.0),
@@ -75,17 +76,12 @@ def mean_norm(results: Results) -> tuple[float, float]:
 
     x = np.concatenate([of(case, results)["x"].values for case in ("negative", "minus identity")])
     norm = np.linalg.norm(x.mean(axis=1), axis=-1)
-    return float(norm.mean()), float(norm.std(ddof=1) / len(norm) ** 0.5)
+    return mean_and_error(norm)
 
 
 def counted(variable: str, **cell: Any):
     """The mean number of centers over draws, and its standard error."""
-
-    def measure(results: Results) -> tuple[float, float]:
-        count = results.select(part="counts", **cell)[variable].values
-        return float(count.mean()), float(count.std(ddof=1) / len(count) ** 0.5)
-
-    return measure
+    return lambda results: mean_and_error(results.select(part="counts", **cell)[variable].values)
 
 
 def fastest_strong(results: Results) -> float:
@@ -102,7 +98,7 @@ def stayed(results: Results) -> tuple[float, float]:
     data = results.select(part="figure")
     angle, strong = data["angle"].values, data["strong"].values == 1
     still = (np.abs(angle[:, -1] - angle[:, 0]) < 0.1)[strong]
-    return float(still.mean()), float(still.std(ddof=1) / len(still) ** 0.5)
+    return mean_and_error(still)
 
 
 def typical_motion(results: Results) -> float:
@@ -116,8 +112,7 @@ def typical_motion(results: Results) -> float:
 
 def gathered(results: Results) -> tuple[float, float]:
     """The share of tokens near a center's current position, mean over times from 25 on and over draws."""
-    near = results.select(part="figure")["near"].sel(time=slice(25, None)).mean("time").values
-    return float(near.mean()), float(near.std(ddof=1) / len(near) ** 0.5)
+    return mean_and_error(results.select(part="figure")["near"].sel(time=slice(25, None)).mean("time").values)
 
 
 def clusters(results: Results) -> tuple[Any, Any]:

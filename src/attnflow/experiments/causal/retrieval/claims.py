@@ -3,6 +3,7 @@
 import math
 
 from ... import Results, derived_on
+from ..._measures import value
 
 PAGE = "docs/theory/lost-in-the-middle.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -21,20 +22,12 @@ REFERENCE_ERROR = 0.005
 MIDDLE, LATE = 2, 4  # the first bins with s > 0.08 and with s > 0.2
 
 
-def closed(variable: str):
-    return lambda results: results.select(part="closed form")[variable].values.tolist()
-
-
 def minimum_by_slope(results: Results) -> list[float]:
     return results.select(part="closed form")["by_slope"].sel(slope=list(SLOPES[1:])).values.tolist()
 
 
 def none_at_small_slope(results: Results) -> bool:
     return math.isnan(float(results.select(part="closed form")["by_slope"].sel(slope=0.25)))
-
-
-def turns(variable: str):
-    return lambda results: results.select(part="double well")[variable].values.tolist()
 
 
 def other_than(where: str, *shapes: str):
@@ -58,18 +51,10 @@ def simulated(first: int):
     return lambda results: results.select(part="simulation")["value"].values[first:].tolist()
 
 
-def binned(variable: str):
-    return lambda results: results.select(part="simulation")[variable].values.tolist()
-
-
 def simulated_with_errors(results: Results) -> tuple[list[float], list[float]]:
     data = results.select(part="simulation")
     pairs = zip(data["stderr"].values.tolist(), REFERENCE, strict=True)
     return data["value"].values.tolist(), [math.hypot(e, REFERENCE_ERROR * r) for e, r in pairs]
-
-
-def smoothed(variable: str):
-    return lambda results: float(results.select(part="simulation")[variable])
 
 
 def below_the_matrix_form(results: Results) -> tuple[list[float], list[float]]:
@@ -93,7 +78,7 @@ CLAIMS = [
         "critical-times",
         "λ = 1, M = 8: t_crit at β = 0.5, 1, 2, 3",
         [5.911579, 2.457489, 0.600716, 0.174018],
-        closed("critical"),
+        value("critical", part="closed form"),
         "Recency and the critical time",
         1e-6,
     ),
@@ -101,7 +86,7 @@ CLAIMS = [
         "argmin",
         "β = λ = 1, M = 8: the source that is retrieved worst at t = 0.5, 1, 1.5, 2",
         [0.12515, 0.25928, 0.41832, 0.63292],
-        closed("argmin"),
+        value("argmin", part="closed form"),
         "The shape of the profile",
         1e-5,
     ),
@@ -109,7 +94,7 @@ CLAIMS = [
         "minimum",
         "The same: the value of S there",
         [0.467545, 1.195306, 2.119305, 3.146466],
-        closed("minimum"),
+        value("minimum", part="closed form"),
         "The shape of the profile",
         1e-6,
     ),
@@ -117,7 +102,7 @@ CLAIMS = [
         "last-source",
         "β = λ = t = 1, M = 8: S at the last source",
         1.638251,
-        closed("last"),
+        value("last", part="closed form"),
         "The shape of the profile",
         1e-6,
     ),
@@ -125,7 +110,7 @@ CLAIMS = [
         "beyond",
         "t = 5 > t_crit: the largest step of the profile on the plotted range is down",
         0.0,
-        closed("rises_at_five"),
+        value("rises_at_five", part="closed form"),
         "The shape of the profile",
         0.0,
         kind="at_most",
@@ -150,7 +135,7 @@ CLAIMS = [
         "without-slope",
         "λ = 0: the profile falls strictly, its largest step on 4000 points is below zero",
         -1e-9,
-        closed("steps_without_slope"),
+        value("steps_without_slope", part="closed form"),
         "The shape of the profile",
         0.0,
         kind="at_most",
@@ -184,7 +169,7 @@ CLAIMS = [
         "double-well",
         "The authors' four heads at t = 1.5: where the profile turns",
         [0.1298, 0.3640, 0.7953],
-        turns("s"),
+        value("s", part="double well"),
         "Several heads",
         2e-4,
     ),
@@ -192,7 +177,7 @@ CLAIMS = [
         "double-well-depth",
         "The same: two equal minima and a maximum between them",
         [-5.501061, -5.455225, -5.501061],
-        turns("value"),
+        value("value", part="double well"),
         "Several heads",
         1e-6,
     ),
@@ -200,7 +185,7 @@ CLAIMS = [
         "continuum-bins",
         "N = 128, β = λ = t = 1, M = 8: the closed form in 11 bins of sources",
         list(CONTINUUM),
-        binned("continuum"),
+        value("continuum", part="simulation"),
         "Simulation",
         6e-4,
     ),
@@ -208,7 +193,7 @@ CLAIMS = [
         "matrix-bins",
         "The same: the matrix form",
         list(MATRIX),
-        binned("matrix"),
+        value("matrix", part="simulation"),
         "Simulation",
         6e-4,
     ),
@@ -272,7 +257,7 @@ CLAIMS = [
         "simulation-argmin",
         "Simulation, smoothed by a quartic on [0.05, 0.86]: its one minimum",
         0.26,
-        smoothed("argmin"),
+        value("argmin", part="simulation"),
         "Simulation",
         0.05,
     ),
@@ -280,7 +265,7 @@ CLAIMS = [
         "matrix-argmin",
         "The same quartic through the matrix form",
         0.269,
-        smoothed("matrix_argmin"),
+        value("matrix_argmin", part="simulation"),
         "Simulation",
         0.001,
     ),

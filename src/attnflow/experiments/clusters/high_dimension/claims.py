@@ -1,6 +1,7 @@
 """The claims of `high_dimension`."""
 
 from ... import Claim, Results
+from ..._measures import value
 from ..tokens import DOCS, PAPER
 
 SOURCE = f"{DOCS}, Components"
@@ -39,10 +40,6 @@ def clustered(results: Results) -> list[bool]:
     return agree[started].tolist()
 
 
-def layers_off_by(results: Results) -> float:
-    return float(results.select(part="leaders")["off_by"])
-
-
 def far_from_identity(results: Results) -> float:
     import numpy as np
 
@@ -59,7 +56,7 @@ CLAIMS = [
         statement="Residual layers rescaled by R⁻ᵏ obey their own equation: largest distance over ten layers",
         kind="at_most",
         expected=1e-12,
-        measure=layers_off_by,
+        measure=value("off_by", part="leaders"),
         source=f"{DOCS}, Residual layers",
         provenance="derived",
     ),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..tokens import DOCS, NUMBERS, PAPER, slope
 
 CENTROIDS = {
@@ -12,14 +13,6 @@ CENTROIDS = {
 LABELS = {"identity": [0, 1, 2, 3, 0, 0, 1, 1, 3], "skew": [0, 0, 1, 1, 1, 0, 0, 0, 1]}
 DIMENSIONS = {"identity": 2, "skew": 1}
 NAMES = {"identity": "B = I", "skew": "B = [[2, .5], [.5, 1]]"}
-
-
-def centroids(name: str) -> Any:
-    return lambda results: results.select(part="reference", B=name)["centroid"].values.tolist()
-
-
-def labels(name: str) -> Any:
-    return lambda results: results.select(part="reference", B=name)["label"].values.tolist()
 
 
 def dimension(name: str) -> Any:
@@ -92,7 +85,7 @@ CLAIMS = [
             kind="equal",
             expected=expected,
             tolerance=1e-4,
-            measure=centroids(name),
+            measure=value("centroid", part="reference", B=name),
             source=NUMBERS,
             provenance="derived",
         )
@@ -104,7 +97,7 @@ CLAIMS = [
             statement=f"Nine tokens, V = I, {NAMES[name]}: the limit of each token",
             kind="equal",
             expected=expected,
-            measure=labels(name),
+            measure=value("label", part="reference", B=name),
             source=NUMBERS,
             provenance="derived",
         )

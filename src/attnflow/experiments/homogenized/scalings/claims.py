@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from .. import tables
 
 DEPTHS = ((50, 1), (200, 1), (50, 4), (400, 1))  # layers and heads; the last at full scale only
@@ -251,7 +252,7 @@ CLAIMS = [
         statement="Tokens that start at one place: their distance after 50 layers of one or four heads, every scaling",
         kind="at_most",
         expected=1e-12,
-        measure=lambda results: results.select(part="coincident")["apart"].values.tolist(),
+        measure=value("apart", part="coincident"),
         source=f"{PAGE}, One layer",
         provenance="derived",
     ),

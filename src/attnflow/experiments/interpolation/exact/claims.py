@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import Claim, Results
+from ..._measures import value
 
 PAGE = "docs/theory/interpolation.md"
 PAPER = "arXiv:2502.02270, main theorem"
@@ -88,10 +89,6 @@ def worst(part: str, variable: str) -> Callable[[Results], float]:
     return measure
 
 
-def family_error(family: str) -> Callable[[Results], float]:
-    return lambda results: float(results.select(part="stress", family=family)["error"])
-
-
 CLAIMS = [
     Claim(
         id="exact-bound",
@@ -143,7 +140,7 @@ CLAIMS = [
         statement="N = 1000 sequences of 1000 tokens in the plane, one output each: the error",
         kind="at_most",
         expected=1e-7,
-        measure=lambda results: float(results.select(part="table", row="N=1000")["error"]),
+        measure=value("error", part="table", row="N=1000"),
         source=f"{PAGE}, Measured",
         provenance="derived",
     ),
@@ -180,7 +177,7 @@ CLAIMS = [
             statement=f"{description}: the largest relative error",
             kind="at_most",
             expected=1e-9,
-            measure=family_error(family),
+            measure=value("error", part="stress", family=family),
             source=f"{PAGE}, Measured",
             provenance="derived",
         )

@@ -1,24 +1,13 @@
 """Claims about the field at low temperature, and their measurements on the results of `field`."""
 
-from ... import Claim, Results
+from ... import Claim
+from ..._measures import difference, value
 
 KAPPAS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 BETAS = (0.3, 1.0, 4.0, 20.0, 100.0)
 PAGE = "docs/theory/low-temperature.md"
 READS = f"{PAGE}, What attention reads"
 PHASES = f"{PAGE}, Three phases"
-
-
-def difference(part: str, first: str, second: str):
-    def measure(results: Results) -> list[float]:
-        data = results.select(part=part)
-        return (data[first] - data[second]).values.tolist()
-
-    return measure
-
-
-def of(part: str, variable: str):
-    return lambda results: results.select(part=part)[variable].values.tolist()
 
 
 CLAIMS = [
@@ -28,7 +17,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
-        measure=difference("circle", "length", "bessel"),
+        measure=difference("length", "bessel", part="circle"),
         source=READS,
         provenance="derived",
     ),
@@ -38,7 +27,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
-        measure=difference("circle", "along", "length"),
+        measure=difference("along", "length", part="circle"),
         source=READS,
         provenance="derived",
     ),
@@ -48,7 +37,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.894027, 0.447014],
         tolerance=1e-5,
-        measure=of("circle", "convention"),
+        measure=value("convention", part="circle"),
         source=f"{PAGE}, The model",
         provenance="derived",
         note="with a transposed B it would be (1, 0)",
@@ -60,7 +49,7 @@ CLAIMS = [
         expected=[0.26517, -0.32002],
         tolerance=0.002,
         tolerance_kind="rel",
-        measure=of("circle", "correction"),
+        measure=value("correction", part="circle"),
         source=READS,
         provenance="derived",
         note="the expansion gives the derivative of log ρ, up to a relative error of order 1/β",
@@ -71,7 +60,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-12,
-        measure=of("clusters", "antipodal"),
+        measure=value("antipodal", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),
@@ -81,7 +70,7 @@ CLAIMS = [
         kind="equal",
         expected=[-1 / 3, 1.0, -1.0],
         tolerance=1e-14,
-        measure=of("clusters", "rates"),
+        measure=value("rates", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),
@@ -91,7 +80,7 @@ CLAIMS = [
         kind="equal",
         expected=[-1 / 3, 1.0, -1.0],
         tolerance=1e-10,
-        measure=of("clusters", "linearised"),
+        measure=value("linearised", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),

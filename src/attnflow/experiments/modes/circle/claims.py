@@ -3,6 +3,7 @@
 import math
 
 from ... import Claim, Results
+from ..._measures import mean_and_error, with_reference_error
 
 PAGE = "docs/theory/modes.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -32,14 +33,12 @@ REFERENCE_DRAWS = 512
 
 def number_of_modes(results: Results, n: int, beta: float) -> tuple[float, float]:
     """The mean over draws with its standard error."""
-    values = results.select(part="modes", n=n, beta=beta)["modes"]
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
+    return mean_and_error(results.select(part="modes", n=n, beta=beta)["modes"])
 
 
 def on_the_plateau(results: Results, beta: float) -> tuple[float, float]:
     """Clusters on the plateau that lasts longest in log t: mean over draws and its standard error."""
-    values = results.select(part="plateaus")["held"].sel(beta=beta)
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
+    return mean_and_error(results.select(part="plateaus")["held"].sel(beta=beta))
 
 
 def clusters(results: Results, beta: float, t: float) -> tuple[float, float, int]:
@@ -49,14 +48,6 @@ def clusters(results: Results, beta: float, t: float) -> tuple[float, float, int
     mean = float((draws * draws["clusters"]).sum()) / total
     square = float((draws * draws["clusters"] ** 2).sum()) / total
     return mean, math.sqrt((square - mean**2) * total / (total - 1)), total
-
-
-def compared_modes(n: int, beta: float, error: float):
-    def measure(results: Results) -> tuple[float, float]:
-        value, own = number_of_modes(results, n, beta)
-        return value, math.hypot(own, error)
-
-    return measure
 
 
 def compared_clusters(beta: float, t: float):
@@ -127,7 +118,7 @@ def _modes_claim(n: int, beta: float, number: tuple[float, float] | None) -> Cla
         tolerance=SIGMA,
         tolerance_kind="sigma",
         detects=fewer[beta],
-        measure=compared_modes(n, beta, error),
+        measure=with_reference_error(number_of_modes, n, beta, error=error),
         source=f"{PAGE}, The circle",
         provenance="derived",
         note="the closed form for many tokens" if number is None else "against modes counted on a grid, by NumPy",

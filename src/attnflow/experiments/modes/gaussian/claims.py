@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from ... import Claim, Results
+from ..._measures import mean_and_error, with_reference_error
 
 PAGE = "docs/theory/modes.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -46,18 +47,7 @@ TABLE = {  # tests/witnesses/line_modes.py counts them again
 
 def mean(results: Results, variable: str, n: int, beta: float) -> tuple[float, float]:
     """Over the draws, with its standard error."""
-    values = results.select(part="counts", n=n, beta=beta)[variable]
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
-
-
-def compared(variable: str, n: int, beta: float, error: float):
-    """A mean with the standard error of its difference from the reference."""
-
-    def measure(results: Results) -> tuple[float, float]:
-        value, own = mean(results, variable, n, beta)
-        return value, math.hypot(own, error)
-
-    return measure
+    return mean_and_error(results.select(part="counts", n=n, beta=beta)[variable])
 
 
 def plain_mean(variable: str):
@@ -106,7 +96,7 @@ def _claims(n: int, beta: float, row: Row) -> list[Claim]:
             tolerance=SIGMA,
             tolerance_kind="sigma",
             detects=row.beyond,
-            measure=compared(variable, n, beta, number[1]),
+            measure=with_reference_error(mean, variable, n, beta, error=number[1]),
             source=f"{PAGE}, Numbers on the line",
             provenance="derived",
             scales=None if n in QUICK else ("full",),

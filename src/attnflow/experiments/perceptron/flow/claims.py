@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..cases import I1, PAGE, E
 
 CIRCLE = {  # activation, omega
@@ -66,10 +67,6 @@ def above_the_least(results: Results) -> list[float]:
 def from_the_poles(results: Results) -> float:
     x = results.run(part="sphere", case="two maxima").xs[-1]
     return float(abs(abs(x[:, 1]) - 1).max())
-
-
-def rates(results: Results) -> list[float]:
-    return results.select(part="poles")["rate"].values.tolist()
 
 
 def claim(id: str, statement: str, kind: Any, expected: Any, measure: Any, source: str, tolerance=0.0, **more) -> Claim:
@@ -198,7 +195,7 @@ CLAIMS = [
         "Clusters of mass 0.7 and 0.3 at the poles, the first displaced: its rate is 0.3/e − ω(1 + b), ω = 2 and 0",
         "equal",
         [0.3 / E - 2.0 * 0.7, 0.3 / E],
-        rates,
+        value("rate", part="poles"),
         CLIMB,
         1e-6,
     ),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..cases import ATOMIC, CASES, DENSITIES, I0, I1, NAMES, PAGE, VERDICTS, E
 
 # case: angles in degrees, masses, least energy
@@ -23,10 +24,6 @@ TABLE = f"{PAGE}, Minimisers"
 THEORY = f"{PAGE}, Atoms or a density"
 RULE = f"{PAGE}, The numerical verdict"
 CLIMB = f"{PAGE}, The attractive case"
-
-
-def of(case: str, variable: str):
-    return lambda results: results.select(part="minimiser", case=case)[variable].values.tolist()
 
 
 def angles(case: str):
@@ -107,7 +104,12 @@ CLAIMS = [
             equal(f"minimiser-{case}-angles", f"{NAMES[case]}: angles of the atoms", places, angles(case), TABLE, 0.3),
             equal(f"minimiser-{case}-masses", f"{NAMES[case]}: their masses", weights, masses(case), TABLE, 2e-3),
             equal(
-                f"minimiser-{case}-energy", f"{NAMES[case]}: the least energy", energy, of(case, "energy"), TABLE, 1e-5
+                f"minimiser-{case}-energy",
+                f"{NAMES[case]}: the least energy",
+                energy,
+                value("energy", part="minimiser", case=case),
+                TABLE,
+                1e-5,
             ),
         )
     ),
@@ -154,12 +156,19 @@ CLAIMS = [
         TABLE,
         0.0,
     ),
-    equal("slack-tanh", "tanh: the slack away from the atoms", 0.22, of("tanh", "slack"), TABLE, 0.005),
+    equal(
+        "slack-tanh",
+        "tanh: the slack away from the atoms",
+        0.22,
+        value("slack", part="minimiser", case="tanh"),
+        TABLE,
+        0.005,
+    ),
     equal(
         "slack-exp",
         "exp(1.5 z): the slack away from the atoms",
         2.4e-6,
-        of("exp-long", "slack"),
+        value("slack", part="minimiser", case="exp-long"),
         TABLE,
         5e-8,
     ),
@@ -184,7 +193,7 @@ CLAIMS = [
         "density-energy",
         "Linear, half of the threshold: the least energy is I₀/2 − I₁/16",
         I0 / 2 - I1 / 16,
-        of("linear", "energy"),
+        value("energy", part="minimiser", case="linear"),
         THEORY,
         1e-10,
     ),
@@ -211,7 +220,7 @@ CLAIMS = [
         "maximiser-dirac",
         "ReLU, ω = 3: an ascent from a law that is spread ends at e/2 + max U, the Dirac at the maximum of U",
         E / 2 + 1.5,
-        lambda results: float(results.select(part="maximiser")["best"]),
+        value("best", part="maximiser"),
         CLIMB,
         1e-7,
     ),

@@ -1,6 +1,7 @@
 """Claims about the fate of Gaussian laws, and their measurements on the results of `behaviours`."""
 
 from ... import Claim, Results
+from ..._measures import value
 
 SIGMA0 = ((0.5, 0.1), (0.1, 0.5))
 SLOPES = (-0.133403, -1.609321)  # of the two lines of F3: the roots of uᵀAu = 0, u = (1, k)
@@ -14,10 +15,6 @@ def exact(*names: str):
         return [float(results.select(part="exact")[name]) for name in names]
 
     return measure
-
-
-def number(name: str):
-    return lambda results: results.select(part="numbers")[name].values.tolist()
 
 
 def slopes(results: Results) -> list[float]:
@@ -192,7 +189,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.348933, -0.155166, 0.069000],
         tolerance=1e-4,
-        measure=number("line"),
+        measure=value("line", part="numbers"),
         source=FIGURES,
         provenance="derived",
     ),
@@ -222,7 +219,7 @@ CLAIMS = [
         kind="equal",
         expected=0.20567,
         tolerance=1e-4,
-        measure=lambda results: number("lines")(results)[0],
+        measure=lambda results: value("lines", part="numbers")(results)[0],
         source=FIGURES,
         provenance="derived",
     ),
@@ -232,7 +229,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.631073, 0.604472],
         tolerance=1e-4,
-        measure=lambda results: number("t_star")(results)[:2],
+        measure=lambda results: value("t_star", part="numbers")(results)[:2],
         source=FIGURES,
         provenance="derived",
     ),
@@ -240,7 +237,7 @@ CLAIMS = [
         id="behaviours-no-blow-up",
         statement="F4 with L2 and with Sinkhorn attention: the covariance grows exponentially",
         kind="property",
-        measure=lambda results: [word == "exponential" for word in number("outcome")(results)[2:]],
+        measure=lambda results: [word == "exponential" for word in value("outcome", part="numbers")(results)[2:]],
         source=f"{PAGE}, Behaviours",
         provenance="derived",
     ),
