@@ -81,7 +81,7 @@ class Results:
         return run
 
     def runs(self) -> Iterator[tuple[Cell, "Run"]]:
-        """Each cell with its run."""
+        """The cells with their runs."""
         return ((cell, self.run(**cell)) for cell in self.cells)
 
     def curve(self, variable: str, *, over: str, **params: Any) -> tuple["numpy.ndarray", "numpy.ndarray"]:

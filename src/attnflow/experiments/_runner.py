@@ -50,9 +50,9 @@ def reproduce(
     claims, crash`; `parameters` are the changed ones, and `name` is the id with them. `seconds` is the total time of
     all cells, including those computed earlier. `versions` are those at the time of judging; each of `cells` has those
     at the time of its computation. An exception in one experiment makes its claims errors and is recorded in `crash`;
-    the others continue. Everything is computed, judged and drawn in float64, whatever the caller's precision (which is
-    restored), and claims are always judged on the data read back from the files: a run that is resumed, judged again or
-    shared between workers agrees with an uninterrupted one to the last digit.
+    the others continue. Everything is computed, judged and drawn in float64, regardless of the caller's precision
+    (which is restored), and claims are always judged on the data read back from the files: a run that is resumed,
+    judged again or shared between workers agrees with an uninterrupted one to the last digit.
     """
     progress = progress or Silent()
     with computing(folder.root, DTYPE), progress:

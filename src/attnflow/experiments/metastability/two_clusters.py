@@ -159,8 +159,8 @@ EXPERIMENT = Experiment(
     paper="metastability",
     title="The merge time of two clusters",
     summary=(
-        "Two clusters wait for a time of the order exp(β(1 − cos u)). The integrator of long times, the exact integral "
-        "and an expansion for large β are compared, over a hundred and fifty decades."
+        "Two clusters merge after a time of the order exp(β(1 − cos u)). The integrator of long times, the exact "
+        "integral and an expansion for large β are compared, over a hundred and fifty decades."
     ),
     cells=cells,
     compute=compute,

@@ -1,4 +1,4 @@
-r"""Clustering under causal attention: what the spectrum of $V$ decides, and Rényi centers.
+r"""Clustering under causal attention: limits by the spectrum of $V$, and Rényi centers.
 
 With $V = I$ the first token never moves and all others converge to it, for all $Q$ and $K$. For other $V$ the leading
 eigenvalue decides. Earlier, at low temperature, tokens gather at Rényi centers. These are counted for uniform tokens

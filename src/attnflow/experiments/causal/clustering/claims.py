@@ -195,7 +195,7 @@ CLAIMS = [
     ),
     Claim(
         id="clustering-first-rests",
-        statement="The same: how far the first token moves",
+        statement="The same: the largest displacement of the first token",
         kind="equal",
         expected=0.0,
         tolerance=1e-12,

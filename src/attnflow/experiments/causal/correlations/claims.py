@@ -32,7 +32,7 @@ VALUES = {  # at N = 32: rate, simulation by NumPy (+-0.004), matrix form
     "circle, softmax": (0.3489, 0.448, 0.428),
 }
 VALUE_ERROR = 0.004
-RATIO_ERROR = 0.05  # what the reference was rounded to
+RATIO_ERROR = 0.05  # rounding of the reference
 
 
 def matrix(variable: str, *sizes: int):

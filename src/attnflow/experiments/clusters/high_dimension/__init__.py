@@ -4,7 +4,7 @@ For every real left eigenvector, $\dot u_i = \lambda_k\sum_jP_{ij}(u_j - u_i)$: 
 it never grows if $\lambda_k > 0$ and never shrinks if $\lambda_k < 0$. So components with positive eigenvalue
 cluster and those with negative eigenvalue diverge, for any attention matrix.
 
-Of the authors' scripts, the one behind the picture of low rank integrates $\dot x = Vx$ without attention, and the
+Of the authors' scripts, the one for the figure of low rank integrates $\dot x = Vx$ without attention, and the
 notebook in dimension 128 multiplies by $\Phi e^{tD}\Phi$ where $\Phi e^{tD}\Phi^\top$ is meant. Here attention acts,
 and the transpose is the right one.
 """
@@ -37,7 +37,7 @@ def compute(cell: Cell) -> Any:
 
 
 def _leaders(cell: Cell) -> "tuple[xarray.Dataset, Run]":
-    """The paper's picture of leaders: explicit Euler on x, V = W W^T and B = U U^T with uniform entries."""
+    """The paper's figure of leaders: explicit Euler on x, V = W W^T and B = U U^T with uniform entries."""
     import jax.numpy as jnp
     import numpy as np
     import xarray

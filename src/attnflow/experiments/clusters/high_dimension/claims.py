@@ -77,7 +77,7 @@ CLAIMS = [
         measure=final_rank,
         source=f"{PAPER}, the figure of low rank",
         provenance="observation",
-        note="an observation on the true dynamics, and n/4 is ours; the paper's picture is of the linear flow",
+        note="an observation on the true dynamics, and n/4 is ours; the paper's figure shows the linear flow",
     ),
     Claim(
         id="high-boolean",

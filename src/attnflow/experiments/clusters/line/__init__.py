@@ -88,7 +88,7 @@ EXPERIMENT = Experiment(
     title="On the line attention becomes Boolean",
     summary=(
         "d = 1: rows of the attention matrix become unit vectors that point to the smallest or the largest token, all "
-        "but at most one, and its rank one or two. Two and three symmetric tokens have equations of their own."
+        "but at most one, and its rank one or two. Two and three symmetric tokens obey scalar equations."
     ),
     cells=cells,
     compute=compute,

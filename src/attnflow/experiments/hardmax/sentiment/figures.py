@@ -99,7 +99,7 @@ def accuracy_along_training(results: Results) -> Any:
 
 def softmax_stands_for_hardmax(results: Results) -> Any:
     """Loss on the reviews trained on, under softmax attention at temperature 0.001, which was trained (lines), and
-    under hardmax attention (circles). Right: how much they differ.
+    under hardmax attention (circles). Right: their difference.
     """
     from attnflow import plot
 

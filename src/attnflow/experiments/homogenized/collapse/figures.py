@@ -20,7 +20,7 @@ def named(beta: Any) -> str:
 
 
 def collapse_in_time(results: Results) -> Any:
-    """The inner product of n tokens, orthogonal at first, in random layers of high dimension, against time (layers
+    """The inner product of n tokens, initially orthogonal, in random layers of high dimension, against time (layers
     times squared step per head). Left: n = 128 at five temperatures. Right: β = 0 and β = 8 for three lengths of
     context. Dots: the closed form of β = 0. The dashed line is 0.9.
     """

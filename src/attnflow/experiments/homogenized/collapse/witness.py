@@ -41,7 +41,7 @@ def sampled_delay(rng: Any, n: int, beta: float, draws: int, rate: Any, nodes: i
 
 
 def finite_dimension(d: int, replicas: int, steps: int, seed: int) -> tuple[float, float]:
-    """The mean over pairs of 32 tokens, orthogonal at first, at time 4 and β = 0; and its standard error.
+    """The mean over pairs of 32 tokens, initially orthogonal, at time 4 and β = 0; and its standard error.
 
     At β = 0 all tokens read their mean m, so one Gaussian vector moves them all. Its variance in a layer of length h is
     that of c = |m|² in the middle of the layer, (e^{ch} − 1)/d: exact to second order in h where d is large.

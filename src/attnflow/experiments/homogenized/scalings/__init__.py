@@ -64,7 +64,7 @@ def two_tokens(**options: Any) -> Any:
 
 
 def _layers(cell: Cell) -> "xarray.Dataset":
-    """Two tokens, orthogonal at first, at time 1."""
+    """Two tokens, initially orthogonal, at time 1."""
     import xarray
 
     from ..two_tokens.starts import inner_products, pair, seeded

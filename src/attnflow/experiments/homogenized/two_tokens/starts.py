@@ -76,7 +76,7 @@ def last_states(model: Any, x0: Any, T: float | int, replicas: int, key: Any) ->
 
 
 def seeded(cell: dict[str, Any], *labels: int) -> Any:
-    """A key of its own for every computation of a cell."""
+    """A different key for every computation of a cell."""
     key = jax.random.key(cell["seed"])
     for label in labels:
         key = jax.random.fold_in(key, label)

@@ -146,7 +146,7 @@ CLAIMS = [
     ),
     Claim(
         id="exact-parameters",
-        statement="Numbers stored per output point and dimension, every row: O(dM), whatever the lengths",
+        statement="Numbers stored per output point and dimension, every row: O(dM), for all lengths",
         kind="at_most",
         expected=28.0,
         measure=lambda results: table(results, "per_point"),

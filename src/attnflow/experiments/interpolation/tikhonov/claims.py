@@ -9,7 +9,7 @@ FIGURE_A, FIGURE_B = "arXiv:2502.02270, figure 1a", "arXiv:2502.02270, figure 1b
 
 
 def at(epoch: int):
-    """The loss after so many epochs."""
+    """The loss after this number of epochs."""
     return lambda results: float(results.select(part="single")["loss"][epoch - 1])
 
 

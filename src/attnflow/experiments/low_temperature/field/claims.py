@@ -13,7 +13,7 @@ PHASES = f"{PAGE}, Three phases"
 CLAIMS = [
     Claim(
         id="field-bessel",
-        statement="Uniform law on 20 000 nodes, any B: the length of what is read less I₁(κ)/I₀(κ), κ from 0.1 to 1000",
+        statement="Uniform law on 20 000 nodes, any B: the length of the output less I₁(κ)/I₀(κ), κ from 0.1 to 1000",
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
@@ -33,7 +33,7 @@ CLAIMS = [
     ),
     Claim(
         id="field-convention",
-        statement="B = [[1, ½], [0, 1]], x = (1, 0), uniform law, β = 1000: what is read",
+        statement="B = [[1, ½], [0, 1]], x = (1, 0), uniform law, β = 1000: the output",
         kind="equal",
         expected=[0.894027, 0.447014],
         tolerance=1e-5,
@@ -44,7 +44,7 @@ CLAIMS = [
     ),
     Claim(
         id="field-laplace",
-        statement="A smooth density, B = I, β = 1000, θ = 0.3 and 1.1: β times the tangential part of what is read",
+        statement="A smooth density, B = I, β = 1000, θ = 0.3 and 1.1: β times the tangential part of the output",
         kind="equal",
         expected=[0.26517, -0.32002],
         tolerance=0.002,

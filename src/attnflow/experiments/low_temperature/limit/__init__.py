@@ -1,4 +1,4 @@
-r"""The limit of zero temperature: a projection, and how fast it is approached.
+r"""The limit of zero temperature: a projection, and the rate of convergence to it.
 
 Tokens do not interact there, so that laws are followed with thousands of nodes and to late times. The distance
 to the limit decays at the rate $\min(c, k c_u/p)$: the last tokens are either those near the limit, or those that

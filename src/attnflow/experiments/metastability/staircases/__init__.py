@@ -76,7 +76,7 @@ EXPERIMENT = Experiment(
     paper="metastability",
     title="Staircases of the energy",
     summary=(
-        "Tokens gather in clusters which wait for exponentially long times before two of them merge. The energy rises "
+        "Tokens gather in clusters, two of which merge after exponentially long times. The energy rises "
         "in steps whose heights are sums of squared masses. Merges of several data sets are timed, from a few units "
         "to 10¹⁴³, and compared with those of SciPy; in suitable clocks the energy approaches a step function."
     ),

@@ -195,7 +195,7 @@ CLAIMS = [
     ),
     Claim(
         id="staircase-last-merge",
-        statement="The wait before the last merge over the time of two clusters alone, by quadrature, for each run",
+        statement="The time before the last merge over the time of two clusters alone, by quadrature, for each run",
         kind="equal",
         expected=1.0,
         tolerance=1e-4,

@@ -116,7 +116,7 @@ def _plateaus(cell: Cell) -> "xarray.Dataset":
 
 
 def plateau(log_t: "numpy.ndarray", left: "numpy.ndarray") -> "tuple[numpy.ndarray, numpy.ndarray]":
-    r"""The number of clusters, more than one, that lasts longest in $\log t$ from $t = 1$ on, and for how long.
+    r"""The number of clusters, more than one, that lasts longest in $\log t$ from $t = 1$ on, and its duration.
 
     `log_t`, `left`: times of the merges of each draw and the clusters that they leave, `(draws, n - 1)`, filled up with
     NaN and 0. Before $t = 1$ tokens that were drawn close to each other meet, at times unrelated to plateaus.
@@ -150,7 +150,7 @@ EXPERIMENT = Experiment(
         "tokens, near √(3β/2). Softmax attention carries tokens up to these modes; close modes merge early, so that "
         "clusters at t = 30 are fewer than initial modes, and there are fewer modes than waves in the fastest "
         "growing pattern around the uniform measure. On the plateau that lasts longest in log t two clusters are left, "
-        "sometimes three, whatever β is."
+        "sometimes three, for every β."
     ),
     cells=cells,
     compute=compute,

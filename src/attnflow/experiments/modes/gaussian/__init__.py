@@ -14,7 +14,7 @@ from .figures import density_and_modes, growth, where_modes_are
 if TYPE_CHECKING:
     import xarray
 
-GROWTH = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # at n = 10,000, for the picture
+GROWTH = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # at n = 10,000, for the figure
 
 
 def cells(scale: str) -> list[Cell]:

@@ -32,7 +32,7 @@ class Picture(NamedTuple):
 
 
 PICTURE = Picture(10_000, 100.0, 80)
-QUICK = {1000: 1000, 10_000: 80}  # draws of so many tokens at quick scale
+QUICK = {1000: 1000, 10_000: 80}  # number of draws at quick scale, by n
 TABLE = {  # tests/witnesses/line_modes.py counts them again
     (1000, 10.0): Row(8000, (1.127, 0.004), 0.12, (1.007, 0.001), 1.0108),
     (1000, 100.0): Row(8000, (8.726, 0.020), 1.4, (7.268, 0.017), 7.3268),

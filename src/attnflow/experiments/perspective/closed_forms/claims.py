@@ -5,7 +5,7 @@ import math
 from ... import Claim, Results
 
 PAGE = "docs/theory/sphere.md"
-START = 2.0  # angle between the two clusters at first
+START = 2.0  # initial angle between the two clusters
 MERGING = {
     9.0: 15477.2527,
     30.0: 4.00049338e16,

@@ -135,7 +135,7 @@ EXPERIMENT = Experiment(
     title="Random matrices Q, K, V",
     summary=(
         "How likely two of 32 tokens have met, over time and inverse temperature, when Q, K, V are random and drawn "
-        "anew for every realisation. Which four ensembles the paper shows is known to us from memory alone, and the "
+        "anew for every realisation. The four ensembles of the paper are quoted from memory, and the "
         "number of its realisations is not known. V is divided so that |Vx| is of order one for unit x in every "
         "dimension: GGᵀ/d for the positive semi-definite one. The authors' program has GGᵀ/√d, a clock √d times "
         "faster, on which its step 0.1 no longer follows the differential equation; that map is shown beside ours, "

@@ -127,7 +127,7 @@ CLAIMS = [
     ),
     Claim(
         id="random-consensus-motion",
-        statement="Tokens that met move as e^(tV)x/|e^(tV)x|, whatever B and β: greatest distance, three ensembles",
+        statement="Tokens that met move as e^(tV)x/|e^(tV)x|, for all B and β: greatest distance, three ensembles",
         kind="at_most",
         expected=1e-8,
         measure=greatest("consensus_error"),

@@ -8,7 +8,7 @@ from ... import Results
 def cones(results: Results) -> Any:
     """Tokens in a hemisphere do not approach its rim: the least of ⟨xᵢ(t), v⟩, one line for each draw, never
     falls; the lighter a line, the nearer to the rim its tokens start. Left: 8 tokens in dimension 8, where independent
-    tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters wait for each other.
+    tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters merge one after the other.
     """
     from attnflow import plot
     from attnflow.plot import TIME

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FEW = (4, 8, 16, 32, 64)  # tokens at quantiles
 SAVED = 101  # at all scales, so that all laws on one grid share a program
 SHOWN = 160  # tokens beside a density
-FINE, FINER = 5_000, 40_000  # equal masses that stand for a density
+FINE, FINER = 5_000, 40_000  # number of equal masses that represent a density
 
 
 def smooth(angle: "numpy.ndarray") -> "numpy.ndarray":
@@ -33,7 +33,7 @@ def level(angle: "numpy.ndarray") -> "numpy.ndarray":
 
 
 def rough(angle: "numpy.ndarray") -> "numpy.ndarray":
-    """The uniform density with a little of all modes up to 24."""
+    """The uniform density with small perturbations of all modes up to 24."""
     import numpy as np
 
     phase = np.random.default_rng(3).uniform(0, 2 * np.pi, 24)

@@ -5,9 +5,9 @@ from ... import Claim, Results
 BETAS = (1.0, 10.0, 100.0)
 CLOCKS = ("SA", "shifted USA")
 MODES = (1, 2, 3, 4, 5, 6, 7, 8)
-SOFTMAX = {"v": 0.7, "a": 0.2, "s0": 1.3, "mean0": 0.4, "t1": 1.3}  # scores spread by 0.26 at first, by 0.49 at t1
+SOFTMAX = {"v": 0.7, "a": 0.2, "s0": 1.3, "mean0": 0.4, "t1": 1.3}  # scores spread by 0.26 initially, by 0.49 at t1
 SIGMOID = ((1.0, 0.0, 1.0), (1.0, 0.0, 2.0), (2.0, 0.0, 2.0), (-2.0, 0.5, 1.0))  # a, initial mean, time
-MERGER = {"beta": 30.0, "p": 0.3, "turns": 3}  # 3/32 of the circle apart at first
+MERGER = {"beta": 30.0, "p": 0.3, "turns": 3}  # initially 3/32 of the circle apart
 PAGE = "docs/theory/mean-field.md"
 SCHEME, TOKENS = f"{PAGE}, The scheme", f"{PAGE}, Tokens as an approximation"
 PATTERNS, LINE = f"{PAGE}, Patterns out of the uniform measure", f"{PAGE}, On the line"

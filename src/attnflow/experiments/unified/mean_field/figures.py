@@ -136,7 +136,7 @@ def not_a_gaussian(results: Results) -> Any:
 
 
 def _unwrapped(angle: Any) -> Any:
-    """Curves with gaps where a token passes the angle 0, in place of lines across the picture."""
+    """Curves with gaps where a token passes the angle 0, in place of lines across the panel."""
     import numpy as np
 
     jumps = np.abs(np.diff(angle, axis=0, prepend=angle[:1])) > np.pi
