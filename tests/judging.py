@@ -1,4 +1,4 @@
-"""Experiments inside a test: some cells computed, some claims judged, and data spoilt to see that claims fail."""
+"""Experiments in tests: compute some cells, judge some claims, and corrupt data to see that every claim can fail."""
 
 import dataclasses
 import itertools
@@ -12,20 +12,20 @@ from attnflow.flows import Info
 
 
 def computed(module, cells=None):
-    """Results of some cells (all of scale quick); claims about others cannot be judged."""
+    """The results of some cells (default: all at scale quick); claims about other cells cannot be judged."""
     chosen = [{**cell, "seed": 0} for cell in (module.cells("quick") if cells is None else cells)]
     data = [module.compute(dict(cell)) for cell in chosen]
     return Results(chosen, lambda cell: data[chosen.index(cell)], scale="quick")
 
 
 def verdicts(module, results, *ids):
-    """Verdicts on the claims of these ids (all); an id that is unknown is an error."""
+    """Verdicts on the claims with these ids (default: all); an unknown id is an error."""
     claims = {claim.id: claim for claim in module.EXPERIMENT.claims}
     return {name: judge(claims[name], results, "quick") for name in ids or claims}
 
 
 def holds(module, results, *ids):
-    """These claims hold, and none of them holds of data that are spoilt in every way below."""
+    """These claims hold, and each of them fails for some corruption of the data."""
     for name, verdict in verdicts(module, results, *ids).items():
         assert verdict["status"] == "holds", (name, verdict["measured"], verdict["note"])
     claims = [claim for claim in module.EXPERIMENT.claims if not ids or claim.id in ids]
@@ -33,12 +33,12 @@ def holds(module, results, *ids):
 
 
 def survivors(claims, results):
-    """The ids of claims that hold of the results and of everything they are spoilt to: such a claim cannot fail."""
+    """The ids of claims that hold for the results and for every corruption of them: such a claim cannot fail."""
     loaded = [results._load(cell) for cell in results.cells]
 
     def spoilt(spoil):
-        found = [(spoil(data), None if run is None else _spoilt_run(run, spoil)) for data, run in loaded]
-        return Results(results.cells, lambda cell: found[results.cells.index(cell)], scale=results.scale)
+        bad = [(spoil(data), None if run is None else _spoilt_run(run, spoil)) for data, run in loaded]
+        return Results(results.cells, lambda cell: bad[results.cells.index(cell)], scale=results.scale)
 
     left = list(claims)
     for spoil in _spoilers():
@@ -49,7 +49,7 @@ def survivors(claims, results):
 
 
 def _spoilt_run(run, spoil):
-    """A run whose tokens, merges and named arrays are spoilt like any other numbers."""
+    """A run with corrupted tokens, merges and named arrays."""
     dims = {"x": ("time", "token", "coordinate"), **run.info_dims}
     bad = spoil(xarray.Dataset({k: (dims[k], np.asarray(v)) for k, v in {"x": run.xs, **run.info}.items()}))
     info = {name: (dims[name], jnp.asarray(bad[name].values)) for name in run.info}
@@ -60,7 +60,7 @@ def _spoilt_run(run, spoil):
 
 
 def _spoilers():
-    """Ways to spoil a Dataset: numbers alone change, words and coordinates stay."""
+    """Corruptions of a Dataset: variables change, coordinates stay."""
     rng = np.random.default_rng(0)
     place = itertools.count(1)
 
@@ -73,7 +73,7 @@ def _spoilers():
 
         return spoil
 
-    def worse(data):  # each cell in another way than the one before
+    def worse(data):  # differently for each cell
         k = next(place)
         return on_numbers(lambda v: v.copy(data=np.full(v.shape, float(k))))(data)
 

@@ -394,14 +394,14 @@ def test_a_record_that_is_none_counts_as_not_run(tmp_path, content):
     told = []
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "claims.json").write_text(content)
-    assert RunFolder(tmp_path, tell=told.append).records() == {} and len(told) == 1
+    assert RunFolder(tmp_path, warn=told.append).records() == {} and len(told) == 1
 
 
 def test_a_cell_without_provenance_is_computed_again(tmp_path):
     from attnflow.experiments.folder import encoded
 
     told = []
-    folder = RunFolder(tmp_path, tell=told.append)
+    folder = RunFolder(tmp_path, warn=told.append)
     reproduce([Job(small(claims=[holds()]))], folder)
     path = min(tmp_path.glob("small/*.nc"))
     data, *_ = folder.read_cell(path)

@@ -169,7 +169,7 @@ def test_another_seed_is_another_cell(experiment, tmp_path, log):
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"not a NetCDF file" * 99])
 def test_a_damaged_cell_is_told_and_computed_again(experiment, tmp_path, log, damage):
     told = []
-    folder = RunFolder(tmp_path / "run", tell=told.append)
+    folder = RunFolder(tmp_path / "run", warn=told.append)
     first = reproduce([Job(experiment)], folder)[0]
     before = data(folder.root)
     path = folder.cell_path(experiment, experiment.seeded_cells("quick", 0)[2], scale="quick", dtype=DTYPE)
@@ -293,7 +293,7 @@ def test_old_temporary_files_are_swept_and_young_ones_left(tmp_path):
 
 def test_a_damaged_record_counts_as_not_run(experiment, tmp_path):
     told = []
-    folder = RunFolder(tmp_path / "run", tell=told.append)
+    folder = RunFolder(tmp_path / "run", warn=told.append)
     reproduce([Job(experiment)], folder)
     assert list(folder.records()) == ["toy-squares"]
     path = folder.root / "toy-squares" / "claims.json"
@@ -352,7 +352,7 @@ def test_a_cell_without_a_run_says_so(experiment, tmp_path):
 @pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes()[:2000])])
 def test_a_damaged_run_is_told_and_computed_again(tmp_path, damage):
     told, one = [], keeping(both)
-    folder = RunFolder(tmp_path, tell=told.append)
+    folder = RunFolder(tmp_path, warn=told.append)
     reproduce([Job(one)], folder)
     first = one.results(tmp_path).run(n=4)
     path = folder.cell_path(one, {"n": 4, "seed": 0}, scale="quick", dtype=DTYPE)

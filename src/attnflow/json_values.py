@@ -1,4 +1,4 @@
-"""Numbers as JSON has them: Python's own types, and null where a number is not finite."""
+"""Conversion to JSON types: Python numbers and lists, and null for numbers that are not finite."""
 
 import math
 from typing import Any

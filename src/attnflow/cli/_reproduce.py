@@ -72,7 +72,7 @@ def reproduce(
     changed = parsed(settings or [])
     chosen = {name: e.with_parameters(changed) for name, e in chosen.items()}
     progress = Bar()
-    folder = RunFolder(out, tell=progress.say)
+    folder = RunFolder(out, warn=progress.say)
     jobs = _failed_jobs(folder, chosen, scale, seed) if only_failed else _jobs(chosen, scale, seed)
     unfinished = [job.experiment.name for job in jobs]
 

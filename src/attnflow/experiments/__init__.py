@@ -1,7 +1,7 @@
-"""Papers as experiments: what is computed, the figures, and every claim checked with a number.
+"""Papers as experiments: computations, figures, and claims that are checked by numbers.
 
-One sub-package per paper; in it an experiment is one file, or a folder of its claims and figures. What papers share
-is in the files beside these folders.
+There is one sub-package per paper. An experiment is one file, or a folder with its claims and figures. The code that
+all papers share is in the files beside these folders.
 """
 
 from ._claim import Claim, Skip, derived_on, judge

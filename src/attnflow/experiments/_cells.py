@@ -1,4 +1,4 @@
-"""Computing cells: in this process or in several, each cell once, skipping those already in the run folder."""
+"""Compute cells, in this process or in several; cells that are already in the run folder are skipped."""
 
 import concurrent.futures
 import contextlib
@@ -11,7 +11,8 @@ import time
 import traceback
 from collections.abc import Generator
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from ..errors import FileError
 from ..files import write_atomically
@@ -24,7 +25,7 @@ from .machine import computing, heirs, in_precision, versions
 from .progress import Progress
 
 DTYPE = "float64"
-_LIFE = contextlib.ExitStack()  # what a worker enters it never leaves
+_LIFE = contextlib.ExitStack()  # contexts of a worker, which it never leaves
 
 
 class Task(NamedTuple):
@@ -38,8 +39,8 @@ class Task(NamedTuple):
 class Outcome(NamedTuple):
     """How a cell ended: `computed` now, `reused` from its file, or `crashed` with a sentence and a traceback.
 
-    `seconds` and `versions` are those of the computation, whenever it was. A cell that this process found is `stored`,
-    so that it is read once.
+    `seconds` and `versions` are those of the computation, now or earlier. `stored` keeps a reused cell, so that it is
+    read once. `warnings` are messages about files that could not be read.
     """
 
     status: Literal["computed", "reused", "crashed"]
@@ -47,12 +48,12 @@ class Outcome(NamedTuple):
     versions: dict[str, str] = {}  # noqa: RUF012 (never changed)
     sentence: str = ""
     traceback: str = ""
-    told: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     stored: StoredCell | None = None
 
 
 def compute_cell(task: Task, folder: RunFolder) -> Outcome:
-    """Compute a cell and write its file, unless a readable one is there. Only failing to write is raised."""
+    """Compute a cell and write its file, unless a readable one exists. Only a failure to write raises."""
     experiment, cell, scale = task
     path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
     stored = folder.read_cell(path)
@@ -60,7 +61,7 @@ def compute_cell(task: Task, folder: RunFolder) -> Outcome:
         return Outcome("reused", stored.provenance["seconds"], stored.provenance["versions"], stored=stored)
     start = time.perf_counter()
     try:
-        with in_precision(DTYPE):  # whatever another cell left behind: they are taken in any order
+        with in_precision(DTYPE):  # an earlier cell may have changed it
             data, run = parts(experiment.compute(dict(cell)))
         seconds, using = time.perf_counter() - start, versions(experiment.compute)
         provenance = {
@@ -81,18 +82,18 @@ def compute_cell(task: Task, folder: RunFolder) -> Outcome:
         return Outcome("crashed", sentence=sentence(error), traceback=traceback.format_exc())
     if trajectory is not None:
         write_atomically(run_path(path), trajectory)
-    write_atomically(path, content)  # last: with it the cell is there
+    write_atomically(path, content)  # last: this file marks the cell as complete
     return Outcome("computed", seconds, using)
 
 
 def compute_cells(
     tasks: list[Task], folder: RunFolder, *, workers: int, progress: Progress
 ) -> Generator[tuple[int, Outcome]]:
-    """The index and outcome of each task as it ends. Other processes may be at work on the same folder."""
+    """The index and outcome of each task as it ends. Other processes may use the same folder."""
     run = _here if workers == 1 or not tasks else functools.partial(_in_processes, workers=workers)
     with contextlib.closing(run(tasks, folder, progress)) as finished:
         for i, outcome in finished:
-            for line in outcome.told:
+            for line in outcome.warnings:
                 progress.say(line)
             progress.finish(tasks[i], outcome)
             yield i, outcome
@@ -107,14 +108,14 @@ def _here(tasks: list[Task], folder: RunFolder, progress: Progress) -> Generator
 def _in_processes(
     tasks: list[Task], folder: RunFolder, progress: Progress, *, workers: int
 ) -> Generator[tuple[int, Outcome]]:
-    # Spawned, never forked: a fork of a process in which JAX has started its threads can hang.
+    # Spawned, not forked: a fork of a process in which JAX runs threads can hang.
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(
         min(workers, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(folder.root,)
     )
     try:
         futures = {}
-        with heirs():  # the pool starts its processes while it is given work
+        with heirs():  # submitting starts the processes
             for i, (experiment, cell, scale) in enumerate(tasks):
                 futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
         for task in tasks[:workers]:
@@ -128,25 +129,25 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(root: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent says what happened
+def _start_worker(root: Path) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent prints a message
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _LIFE.enter_context(computing(root, DTYPE))
 
 
 def _end_with_parent() -> None:
-    # A worker whose parent was killed would wait for work for ever.
+    # Otherwise a worker whose parent was killed would wait forever.
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _work(root: Any, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
-    # By id, since claims and figures are functions and need not be picklable.
-    told: list[str] = []
-    outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, tell=told.append))
-    return outcome._replace(told=tuple(told), stored=None)  # it is cheaper to read than to send
+def _work(root: Path, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
+    # The experiment is sent by its id, since its functions need not be picklable.
+    warnings: list[str] = []
+    outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, warn=warnings.append))
+    return outcome._replace(warnings=tuple(warnings), stored=None)  # reading the file is cheaper than sending
 
 
 @functools.cache

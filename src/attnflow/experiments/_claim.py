@@ -1,18 +1,25 @@
-"""A claim: one sentence of a paper, the number it gives, how closely we must find it, and how we measure it.
+"""A claim: one sentence of a paper, the expected number, its tolerance, and how it is measured.
 
-A claim is declared next to its experiment, before anything has run; `judge` compares it with the results of a run.
-What is expected comes from the theory or from an independent computation, never from an earlier output of this
-library, and every claim must be able to fail. A threshold that we chose, or set by what our own draws gave, is no
-theory: such a claim is an observation, and says so by its provenance.
+A claim is declared next to its experiment; `judge` compares it with the results. The expected number comes from theory
+or from an independent computation, never from an earlier output of this library, and every claim must be able to fail.
+A claim whose threshold we chose, or set by our own draws, is an observation, and its provenance says so.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..errors import AttnflowError, InputError
 from ..json_values import plain
+
+if TYPE_CHECKING:
+    import numpy
+
+    from ._results import Results
+
+    # What `measure` returns: numbers, True or False, or a pair of numbers and their standard errors.
+    Measured = float | int | bool | list | numpy.ndarray | tuple
 
 Kind = Literal["equal", "at_most", "at_least", "property"]
 ToleranceKind = Literal["abs", "rel", "sigma", "factor"]
@@ -21,11 +28,11 @@ Status = Literal["holds", "fails", "skipped", "error"]
 
 
 class Skip(Exception):
-    """Raised by `measure` where nothing can be measured, with a sentence that says why: the claim is skipped."""
+    """Raised by `measure` where nothing can be measured; the claim is skipped and the message is its reason."""
 
 
 class TooWide(Exception):
-    """The error bar of a measurement lets nothing fail that the claim should detect."""
+    """The error bar is so wide that the claim holds even for a deviation that it should detect."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,25 +47,24 @@ class Claim:
       $\tau \ge 1$.
     - `measure(results)` gives a number, a list, True or False, or a pair `(value, standard error)`.
     - `detects`, for `"sigma"` alone and required there: the smallest deviation, in the units of `measured`, that must
-      make the claim fail, a number or a list like `expected`. It is the distance to what would be wrong (another
-      exponent, a forgotten factor, the other scheme), never a multiple of our own error bar. Where $\tau$ standard
-      errors are wider than this, the claim cannot fail for what it should detect and is refused: its status is
-      `"error"`.
-    - `possible`: the least and the greatest value that the measurement can take at all, say `(0, 1)` for a share. A
-      claim that all of these would pass is refused.
+      make the claim fail, a number or a list like `expected`. It is the distance to a wrong result (another exponent,
+      a forgotten factor, the other scheme), never a multiple of our own error bar. Where $\tau$ standard errors are
+      wider than this, the claim is refused: its status is `"error"`.
+    - `possible`: the least and the greatest possible value of the measurement, say `(0, 1)` for a share. A claim that
+      all possible values satisfy is refused.
     - `source`: the paper and its equation, or the page of `docs/theory/` with the derivation. `provenance`: whether
       the number is in a `"theorem"`, was read off a `"figure"`, is `"derived"`, or is an `"observation"`: a threshold
       of our own choice or set by our own draws, which guards against change and confirms no theory.
     - `scales`: the scales at which the claim is judged (`None`: all); at others it is skipped.
-    - `for_all`: parameters of the experiment at any value of which it is stated; where a cell that it reads has another
-      value of any other parameter, it is skipped.
-    - `paper`: key of the paper; left empty, it is the experiment's.
+    - `for_all`: parameters of the experiment for all values of which the claim is stated. It is skipped where it reads
+      a cell with a changed value of any other parameter.
+    - `paper`: key of the paper; empty means the paper of the experiment.
     """
 
     id: str
     statement: str
     kind: Kind
-    measure: Callable[[Any], Any]
+    measure: "Callable[[Results], Measured]"
     source: str
     provenance: Provenance
     expected: float | int | bool | list = True
@@ -86,7 +92,7 @@ class Claim:
         self._check_that_it_can_fail()
 
     def _check_that_it_can_fail(self) -> None:
-        """As far as the declaration alone can tell; `judge` looks at the error bar."""
+        """Checks of the declaration; `judge` checks the error bar."""
         if self.tolerance_kind == "sigma":
             smallest = _flat(self.detects)
             if not smallest or not all(isinstance(v, float | int) and 0 < v < math.inf for v in smallest):
@@ -112,11 +118,11 @@ class Claim:
                 )
 
     def _slack(self, e: Any) -> Any:
-        """How far below and above `e` a measured number may lie; of a factor, and of standard errors, see `_bounds`."""
+        """The allowed distance from `e`; for factors and standard errors see `_bounds`."""
         return self.tolerance * abs(e) if self.tolerance_kind == "rel" else self.tolerance
 
     def _admits_all(self, e: Any, slack: Any) -> bool:
-        """Whether all that is possible is allowed."""
+        """Whether every possible value is allowed."""
         least, greatest = self.possible or (-math.inf, math.inf)
         factor = self.tolerance_kind == "factor"
         low, high = (e / slack, e * slack) if factor else (e - slack, e + slack)
@@ -124,16 +130,16 @@ class Claim:
 
 
 def derived_on(page: str, prefix: str) -> Callable[..., Claim]:
-    """How claims are written whose derivations stand on one page: `claim(id, statement, expected, measure, section)`.
+    """A short constructor for claims derived on one page: `claim(id, statement, expected, measure, section)`.
 
-    Ids get the prefix; the tolerance and its kind may follow, and all else by its name.
+    It prefixes the ids. The tolerance and its kind may follow; all else is given by keyword.
     """
 
     def claim(
         id: str,
         statement: str,
-        expected: Any,
-        measure: Callable[[Any], Any],
+        expected: float | int | bool | list,
+        measure: "Callable[[Results], Measured]",
         section: str,
         tolerance: float | int = 0.0,
         tolerance_kind: ToleranceKind = "abs",
@@ -158,12 +164,12 @@ def derived_on(page: str, prefix: str) -> Callable[..., Claim]:
     return claim
 
 
-def judge(claim: Claim, results: Any, scale: str) -> dict[str, Any]:
-    """Measure `claim` on `results` and compare: the claim as JSON, with `measured`, `status` and `holds` filled in.
+def judge(claim: Claim, results: "Results", scale: str) -> dict[str, Any]:
+    """Measure `claim` on `results` and compare: the claim as JSON, with `measured`, `status` and `holds`.
 
-    A number that is not finite never holds, and appears as null; an exception while measuring gives the status
-    `"error"` with its sentence in the note, and so does an error bar that is too wide for the claim to fail. `holds` is
-    true or false, and null where nothing was compared.
+    A number that is not finite never holds, and becomes null. The status is `"error"`, with the message in the note,
+    where measuring raises an exception or the error bar is too wide for the claim to fail. `holds` is true or false,
+    and null where nothing was compared.
     """
     if claim.scales is not None and scale not in claim.scales:
         return verdict(claim, scale, "skipped", note=f"judged only at scale {' or '.join(claim.scales)}")
@@ -186,7 +192,7 @@ def judge(claim: Claim, results: Any, scale: str) -> dict[str, Any]:
 def verdict(
     claim: Claim, scale: str, status: Status, *, measured: Any = None, stderr: Any = None, note: str = ""
 ) -> dict[str, Any]:
-    """The claim as JSON, in the order a person reads it."""
+    """The claim as JSON, its entries in the order of reading."""
     return {
         "id": claim.id,
         "paper": claim.paper,
@@ -208,7 +214,7 @@ def verdict(
 
 
 def sentence(error: BaseException) -> str:
-    """What an exception says, on one line, with its type where the text alone would not be understood."""
+    """The message of an exception on one line, with its type unless it is one of ours."""
     text = " ".join(str(error).split())
     if isinstance(error, AttnflowError):
         return text
@@ -267,7 +273,7 @@ def _bounds(claim: Claim, e: Any, stderr: Any) -> tuple[Any, Any]:
 
 
 def _refuse_too_wide(claim: Claim, e: Any, slack: Any) -> None:
-    """An error bar wider than what the claim should detect, or as wide as all that is possible, lets nothing fail."""
+    """Refuse an error bar wider than `detects`, or one that contains all possible values."""
     import numpy as np
 
     detects = np.asarray(_flat(claim.detects), float)
@@ -278,10 +284,10 @@ def _refuse_too_wide(claim: Claim, e: Any, slack: Any) -> None:
         k = wide[np.argmax(slack[wide] / detects[wide])]
         raise TooWide(
             f"refused, since {claim.tolerance:g} standard errors are {slack[k]:.3g} and the claim must detect "
-            f"{detects[k]:.3g}; it needs more draws."
+            f"{detects[k]:.3g}; use more draws."
         )
     if claim.possible is not None and any(claim._admits_all(*pair) for pair in zip(e, slack, strict=True)):
-        raise TooWide("refused, since all that is possible lies within the error bar; it needs more draws.")
+        raise TooWide("refused, since every possible value lies within the error bar; use more draws.")
 
 
 def _flat(values: Any) -> list:
@@ -292,7 +298,7 @@ def _flat(values: Any) -> list:
 
 
 def _finite(values: Any) -> bool:
-    """Whether no number was lost in turning `values` into JSON."""
+    """Whether all numbers are finite, that is, none becomes null in JSON."""
     value = plain(values)
     return all(map(_finite, value)) if isinstance(value, list) else value is not None
 

@@ -1,14 +1,14 @@
-"""Many draws of one computation, in one compiled program on all cores."""
+"""Many random draws of one computation, in one compiled program on all cores."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def each_draw(fn: Callable[[Any], Any], draws: int) -> Any:
-    """`fn(r)` of r = 0, 1, …, `draws` - 1, as NumPy arrays with a first axis.
+    """`fn(r)` for r = 0, 1, …, `draws` - 1, as NumPy arrays whose first axis is r.
 
-    Draws are computed one after the other on every core. A flow of unknown length would make a batch (`jax.vmap`) wait
-    for its slowest member, and both branches of every condition would be computed.
+    Each core computes its draws one after the other. In a batch (`jax.vmap`) of adaptive flows all draws would wait for
+    the slowest one, and both branches of every condition would be computed.
     """
     import jax
     import numpy as np

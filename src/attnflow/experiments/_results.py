@@ -1,4 +1,4 @@
-"""What an experiment computed, as claims and figures read it."""
+"""The results of an experiment, which its claims and figures read."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from ..flows import Run
 
+    Computed = xarray.Dataset | Run | tuple[xarray.Dataset, Run | None]  # the result of `compute`
+
 Cell = dict[str, Any]
 
 
 class Results:
     """The data of all cells of one experiment, in the order the experiment lists them.
-
-    Read it aloud: *the cell with n = 32 and beta = 3*, *t\\* over beta at n = 32*.
 
         data = results.select(kind="SA", n=32)             # the one Dataset whose cell has these parameters
         run = results.run(kind="SA", n=32)                 # the Run that this cell keeps
@@ -27,10 +27,11 @@ class Results:
         for cell, data in results.where(kind="USA"):
             ...
 
-    `load(cell)` gives what `compute` gave. It is called when a cell is first needed, and once: do not change the data.
+    `load(cell)` returns what `compute` returned. It is called once for each cell, when the cell is first needed; the
+    data must not be changed.
     """
 
-    def __init__(self, cells: Sequence[Cell], load: Callable[[Cell], Any], *, scale: str):
+    def __init__(self, cells: Sequence[Cell], load: "Callable[[Cell], Computed]", *, scale: str):
         self.scale = scale
         self._cells = list(cells)
         self._stated: list[Cell] | None = None
@@ -60,7 +61,9 @@ class Results:
         return chosen
 
     def stated_for(self, cells: Sequence[Cell], reason: str) -> "Results":
-        """These results for claims about `cells`: reading a choice of cells that is not the same among those skips."""
+        """These results for a claim about `cells`: a selection of cells that differs from the same selection of those
+        raises `Skip`.
+        """
         stated = copy.copy(self)
         stated._stated, stated._reason = list(cells), reason
         return stated
@@ -74,11 +77,11 @@ class Results:
         cell = self._one(params)
         run = self._load(cell)[1]
         if run is None:
-            raise InputError(f"the cell {cell} keeps no run; its compute gives none.")
+            raise InputError(f"the cell {cell} keeps no run; its compute returns none.")
         return run
 
     def runs(self) -> Iterator[tuple[Cell, "Run"]]:
-        """Each cell with its run."""
+        """The cells with their runs."""
         return ((cell, self.run(**cell)) for cell in self.cells)
 
     def curve(self, variable: str, *, over: str, **params: Any) -> tuple["numpy.ndarray", "numpy.ndarray"]:
@@ -99,18 +102,18 @@ class Results:
         return chosen[0]
 
 
-def parts(computed: Any) -> "tuple[xarray.Dataset, Run | None]":
-    """The Dataset and the Run of what `compute` gave: one of them or both, as a pair."""
+def parts(computed: "Computed") -> "tuple[xarray.Dataset, Run | None]":
+    """The Dataset and the Run in the return value of `compute`, which is one of them or a pair of both."""
+    import xarray
+
     if isinstance(computed, tuple):
         data, run = computed
         return data, run
-    if hasattr(computed, "data_vars"):
+    if isinstance(computed, xarray.Dataset):
         return computed, None
     if not hasattr(computed, "to_xarray"):
         kind = type(computed).__name__
-        raise InputError(f"compute gave a {kind}; it should give an xarray.Dataset, a Run, or both as a pair.")
-    import xarray
-
+        raise InputError(f"compute returned a {kind}; it should return an xarray.Dataset, a Run, or both as a pair.")
     return xarray.Dataset(), computed
 
 
@@ -118,10 +121,10 @@ def _having(params: dict[str, Any], cells: list[Cell]) -> list[Cell]:
     return [c for c in cells if all(k in c and c[k] == v for k, v in params.items())]
 
 
-def _once(load: Callable[[Cell], Any]) -> Callable[[Cell], Any]:
-    read: dict[str, Any] = {}
+def _once(load: "Callable[[Cell], Computed]") -> "Callable[[Cell], tuple[xarray.Dataset, Run | None]]":
+    read: dict[str, tuple[xarray.Dataset, Run | None]] = {}
 
-    def loaded(cell: Cell) -> Any:
+    def loaded(cell: Cell) -> "tuple[xarray.Dataset, Run | None]":
         name = repr(sorted(cell.items()))
         if name not in read:
             read[name] = parts(load(cell))

@@ -1,9 +1,9 @@
-"""The code a cell depends on, as one hash: an edit of it must never be answered from an old cell.
+"""One hash of the code that a cell depends on: after an edit no old cell may be used.
 
-That is every source file of attnflow except those that only show (`UNSEEN`) and, for an experiment of another package,
-every source file of that package. No finer: what a computation reaches is not told by the imports of its file, and a
-claim or a figure in a hashed file costs a computation where a stale cell would cost a wrong verdict. Data that an
-experiment reads from elsewhere belong into its cells, as a version or a hash.
+The hash covers every source file of attnflow except those of `UNHASHED` rooms and, for an experiment of another
+package, every source file of that package. It is not finer, because the imports of a file do not show all the code that
+a computation runs: an edited claim costs a computation, but a stale cell would cost a wrong verdict. An experiment that
+reads other data puts their version or hash into its cells.
 """
 
 import functools
@@ -19,19 +19,19 @@ from typing import Any
 from ..errors import InputError
 
 PACKAGE = Path(__file__).parents[1]
-UNSEEN = ("app", "cli", "plot", "report")  # rooms of attnflow that show results and compute none
+UNHASHED = ("app", "cli", "plot", "report")  # these rooms only display results
 CODE = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".cu", ".h", ".so", ".pyd"})
 
 _Stamp = tuple[tuple[str, int, int], ...]
 
 
 def sources(compute: Callable[..., Any]) -> str:
-    """The hash of the code behind `compute`, as it was when this process first asked."""
+    """The hash of the code behind `compute`, as it was when this process first hashed it."""
     return _hashed(_roots(compute))[0]
 
 
 def sources_changed(compute: Callable[..., Any]) -> bool:
-    """Whether a file has been edited since: what this process then computes belongs to neither hash."""
+    """Whether a file was edited after `sources` hashed it: results of this process then belong to neither hash."""
     roots = _roots(compute)
     return _hashed(roots)[1] != _stamp(roots)
 
@@ -47,7 +47,7 @@ def _hashed(roots: tuple[Path, ...]) -> tuple[str, _Stamp]:
 
 
 def _stamp(roots: tuple[Path, ...]) -> _Stamp:
-    """Names, sizes and times: a thousand times cheaper than the contents, and enough to notice an edit."""
+    """Names, sizes and times of change: much cheaper than the contents, and enough to detect an edit."""
     files = ((path, path.stat()) for root in roots for path in _files(root))
     return tuple((str(path), status.st_size, status.st_mtime_ns) for path, status in files)
 
@@ -57,13 +57,13 @@ def _files(root: Path) -> Iterator[Path]:
     if root.is_file():
         yield root
     for folder, below, names in os.walk(root):
-        hidden = UNSEEN if Path(folder) == PACKAGE else ()
-        below[:] = sorted(name for name in below if name not in hidden and not name.startswith((".", "__pycache__")))
+        skipped = UNHASHED if Path(folder) == PACKAGE else ()
+        below[:] = sorted(name for name in below if name not in skipped and not name.startswith((".", "__pycache__")))
         yield from (Path(folder, name) for name in sorted(names) if Path(name).suffix in CODE)
 
 
 def _roots(compute: Callable[..., Any]) -> tuple[Path, ...]:
-    """Where the code lies: attnflow, and the package (or the one file) that `compute` comes from."""
+    """The folder of attnflow, and the package (or the single file) that defines `compute`."""
     compute = inspect.unwrap(compute)
     while isinstance(compute, functools.partial):
         compute = inspect.unwrap(compute.func)
@@ -72,7 +72,7 @@ def _roots(compute: Callable[..., Any]) -> tuple[Path, ...]:
 
 
 def _outermost(name: str) -> Path:
-    """The folder of the outermost package that holds this module, or the module's file where it is in none."""
+    """The folder of the outermost package that holds this module, or the file of a module outside any package."""
     parts = name.split(".")
     for depth in range(1, len(parts) + 1):  # a namespace package has no file, and may hold the packages of many
         module = sys.modules.get(".".join(parts[:depth]))

@@ -1,23 +1,23 @@
-"""The run folder: one file per cell, so that any number of processes may share it and any of them may be killed.
+"""The run folder: one file per cell. Processes may share it, and any of them may be killed.
 
     DIR/report.html                        the report on all experiments in the folder
     DIR/<experiment>/<hash>.nc             the data of one cell
     DIR/<experiment>/runs/<hash>.nc        the run of one cell, where it keeps one; attnflow.load reads it
-    DIR/<experiment>/claims.json           the last verdicts, with scale, seed, versions and seconds of each cell
-    DIR/<experiment>/again.json            its cells are being computed again; gone when that has ended
+    DIR/<experiment>/claims.json           the last verdicts, scale and seed, versions and seconds of each cell
+    DIR/<experiment>/again.json            exists while its cells are computed again
     DIR/<experiment>/figures/<name>.png    and .svg
-    DIR/cache/                             compiled programs; may be deleted at any time
+    DIR/cache/                             compiled programs; may be deleted
 
-<experiment> is its id; where parameters were changed, verdicts and figures are in a folder of their own, such as
-`perspective-trajectories+beta=20`, and cells with the others: those that were not changed are shared.
+<experiment> is its id. With changed parameters, verdicts and figures have their own folder, such as
+`perspective-trajectories+beta=20`; the cells stay in the folder of the id, so that unchanged ones are shared.
 
-A cell's file is named by a hash of all that determines its data, and written under a temporary name and renamed: it
-is there whole or not at all. There are no locks: who finds a cell's file skips it, and two who compute the same cell
-write the same data.
+A cell's file is named by a hash of all that determines its data. It is written under a temporary name and renamed, so
+that it is always complete. There are no locks: a process skips a cell whose file exists, and two processes that compute
+the same cell write the same data.
 
-The code is part of that hash (see `_sources`), and versions of other packages are not: they are recorded with the cell,
-and the report states them. A cell of code that has been edited since keeps its file, because another process with that
-code may share the folder; nothing reads it any more, and it may be deleted.
+The hash covers the code (see `_sources`) but not the versions of other packages, which are recorded with the cell and
+stated in the report. After an edit the old file stays, because a process with the old code may share the folder; it may
+be deleted.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from ..flows import Run
 
-ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
+ATTRIBUTE = "attnflow"  # NetCDF has no bool, None or nested attributes, so one attribute holds JSON
 
 AGAIN = "again.json"
 # What a record holds (see `runner`).
@@ -48,7 +48,7 @@ RECORD = "id name paper title summary parameters scale seed dtype versions secon
 
 
 class StoredCell(NamedTuple):
-    """What the files of a cell hold."""
+    """The contents of the files of a cell."""
 
     data: "xarray.Dataset"
     provenance: dict[str, Any]
@@ -56,8 +56,8 @@ class StoredCell(NamedTuple):
 
 
 def encoded(data: "xarray.Dataset", provenance: dict[str, Any]) -> bytes:
-    """The content of a cell's file, made in memory so that a full disk can leave no half of it."""
-    # What compute put into the attributes goes into the JSON with the rest, and comes back when it is read.
+    """The content of a cell's file, made in memory, so that a full disk leaves no partial file."""
+    # The attributes of the Dataset become part of the JSON and are restored on reading.
     text = json.dumps({**provenance, "attributes": plain(dict(data.attrs))}, allow_nan=False)
     content = data.copy()
     content.attrs = {ATTRIBUTE: text}
@@ -65,11 +65,11 @@ def encoded(data: "xarray.Dataset", provenance: dict[str, Any]) -> bytes:
 
 
 class RunFolder:
-    """A folder of results at `root`, made if it is not there. `tell` gets one sentence about each file mended."""
+    """A folder of results at `root`, created if missing. `warn` gets a message for each file that cannot be read."""
 
-    def __init__(self, root: str | os.PathLike, *, tell: Callable[[str], Any] = lambda sentence: None):
+    def __init__(self, root: str | os.PathLike, *, warn: Callable[[str], Any] = lambda message: None):
         self.root = Path(root)
-        self._tell = tell
+        self._warn = warn
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -82,7 +82,7 @@ class RunFolder:
         return self.root / experiment.id / f"{experiment.key(cell, scale=scale, dtype=dtype)}.nc"
 
     def read_cell(self, path: Path) -> StoredCell | None:
-        """What a cell's files hold; None if they are not there or, which is told, cannot be read."""
+        """The contents of a cell's files; None if they do not exist or (with a warning) cannot be read."""
         import xarray
 
         try:
@@ -97,7 +97,7 @@ class RunFolder:
             return None
         except Exception as error:  # a damaged file can make HDF5 raise almost anything
             reason = " ".join(str(error).split())
-            self._tell(f"{path} cannot be read ({type(error).__name__}: {reason}); it is computed again.")
+            self._warn(f"{path} cannot be read ({type(error).__name__}: {reason}); it is computed again.")
             return None
 
     def results(
@@ -109,9 +109,9 @@ class RunFolder:
         dtype: str,
         known: Sequence[StoredCell | None] = (),
     ) -> Results:
-        """The results of these cells; of each what is `known`, as its files hold it, or else read from them."""
+        """The results of these cells, from `known` contents of their files or else read from the files."""
 
-        def load(cell: Cell) -> Any:
+        def load(cell: Cell) -> "tuple[xarray.Dataset, Run | None]":
             path = self.cell_path(experiment, cell, scale=scale, dtype=dtype)
             stored = (known[cells.index(cell)] if known else None) or self.read_cell(path)
             if stored is None:
@@ -121,7 +121,7 @@ class RunFolder:
         return Results(cells, load, scale=scale)
 
     def begin_again(self, experiment: Experiment, cells: list[Cell], *, scale: Scale, seed: int, dtype: str) -> None:
-        """Forget these cells, unless this was begun before and has not ended: what has been computed since then stays.
+        """Remove these cells, unless an earlier call for the same cells has not ended: newer cells then stay.
 
         `write_record` ends it.
         """
@@ -138,7 +138,7 @@ class RunFolder:
                 path.unlink(missing_ok=True)
             except OSError as error:
                 raise FileError(f"cannot remove {path} to compute it again: {error.strerror}.") from error
-        write_atomically(mark, begun)  # last: who is killed while forgetting forgets the rest next time
+        write_atomically(mark, begun)  # last: after a kill the next call removes the rest
 
     def write_record(self, record: dict[str, Any]) -> None:
         """Keep the verdicts on an experiment (see `runner`), replacing earlier ones."""
@@ -156,11 +156,11 @@ class RunFolder:
                     raise KeyError(missing[0])
                 records[record["name"]] = record
             except (OSError, ValueError, KeyError, TypeError) as error:
-                self._tell(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
+                self._warn(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
         return records
 
     def _sweep(self) -> None:
-        # A process killed while it wrote leaves its temporary file. An hour: others may be writing just now.
+        # A process killed while writing leaves its temporary file. Recent ones may still be in use.
         for path in self.root.glob("**/.*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > 3600:
@@ -177,5 +177,5 @@ def _run(path: Path) -> "Run":
 
 
 def run_path(path: Path) -> Path:
-    """Where the run of a cell is whose data are in the file `path`."""
+    """The file of the run of a cell whose data are in the file `path`."""
     return path.parent / "runs" / path.name

@@ -1,4 +1,4 @@
-"""How a process computes: in which precision, with which compiled programs, devices and versions."""
+"""The state of a process that computes: precision, compiled programs, devices and versions."""
 
 import concurrent.futures
 import contextlib
@@ -16,7 +16,7 @@ from ..errors import InputError
 from ._sources import sources
 
 PACKAGES = ("attnflow", "jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray")
-# Settings of JAX that change numbers; each has an environment variable, which a new process reads.
+# Settings of JAX that change numbers. A new process reads each from an environment variable.
 INHERITED = (
     "jax_num_cpu_devices",
     "jax_platforms",
@@ -27,7 +27,7 @@ INHERITED = (
 
 
 def versions(compute: Callable[..., Any]) -> dict[str, str]:
-    """The versions that what `compute` gives depends on; `sources` is a hash of the code, which an edit changes."""
+    """The versions that the result of `compute` depends on; `sources` is a hash of the code."""
     return {**_installed(), "sources": sources(compute)[:12]}
 
 
@@ -42,9 +42,9 @@ def _installed() -> dict[str, str]:
 
 @contextlib.contextmanager
 def computing(root: Path, dtype: str) -> Iterator[None]:
-    """Whatever is computed, judged or drawn in here, whichever process and however often, is so in one precision.
+    """Compute, judge and draw in one precision and with one cache of compiled programs.
 
-    Afterwards the process is as it was.
+    Both are restored on leaving.
     """
     with compilation_cache(root), in_precision(dtype):
         yield
@@ -52,10 +52,10 @@ def computing(root: Path, dtype: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def in_precision(dtype: str) -> Iterator[None]:
-    """JAX computes with this many bits, and afterwards as before."""
+    """JAX computes in this precision; the previous one is restored on leaving."""
     from ..floating_point import precision
 
-    with concurrent.futures.ThreadPoolExecutor(1) as aside:  # a jax.enable_x64 around us holds in our thread alone
+    with concurrent.futures.ThreadPoolExecutor(1) as aside:  # jax.enable_x64 of the caller affects this thread only
         before = aside.submit(precision).result()
     try:
         if precision(dtype) != dtype:
@@ -67,15 +67,15 @@ def in_precision(dtype: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def heirs() -> Iterator[None]:
-    """Processes started in here compute to the last bit as this one does.
+    """Processes started within this context compute bit-equal results.
 
-    How many devices share a sum, and how many threads a product of matrices, decides the order of additions. So workers
-    divide the cells between them and not the cores: the system does that.
+    The numbers of devices and of threads decide the order of additions. So workers divide the cells among them, but
+    each worker uses all cores.
     """
     import jax
 
     values = {name.upper(): getattr(jax.config, name) for name in INHERITED}
-    # Equinox has read this if it is imported, as it was then; what is not set means "raise".
+    # Equinox reads this variable once, on import; unset means "raise".
     wanted = {name: str(value).lower() for name, value in values.items() if value not in (None, -1)}
     wanted["EQX_ON_ERROR"] = os.environ.get("EQX_ON_ERROR", "raise")
     before = {name: os.environ.get(name) for name in wanted}
@@ -89,14 +89,14 @@ def heirs() -> Iterator[None]:
 
 @contextlib.contextmanager
 def compilation_cache(root: Path) -> Iterator[None]:
-    """Keep compiled programs in the run folder, so that other workers and later runs need not compile them again."""
-    if "jax" not in sys.modules:  # it is read when the library is imported
+    """Keep compiled programs in the run folder, for other workers and later runs."""
+    if "jax" not in sys.modules:  # JAX reads the variable on import
         # On every program it reloads, XLA's loader reports as errors two tuning hints that it does not recognise as
         # features of the host. Real failures reach Python as exceptions.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    if "equinox" not in sys.modules:  # likewise
-        # A program that can call back into Python to raise is not cached. With this an error inside a solve gives
-        # NaN instead, which ends the run with a sentence and which no claim survives.
+    if "equinox" not in sys.modules:  # Equinox reads the variable on import
+        # JAX does not cache a program that may call Python to raise an error. With "nan" an error within a solve gives
+        # NaN, which ends the run with a message and makes every claim fail.
         os.environ.setdefault("EQX_ON_ERROR", "nan")
     import jax
     from jax.experimental.compilation_cache import compilation_cache as cache
@@ -109,7 +109,7 @@ def compilation_cache(root: Path) -> Iterator[None]:
     try:
         for name, value in options.items():
             jax.config.update(name, value)
-        cache.reset_cache()  # JAX reads the folder's name once
+        cache.reset_cache()  # JAX reads the name of the folder once
         yield
     finally:
         for name, value in before.items():

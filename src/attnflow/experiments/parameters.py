@@ -1,21 +1,24 @@
 """Parameters of an experiment that a user may change: `attnflow reproduce ID --set beta=20 --set n=64,128`.
 
-They are entries of its cells, so that default and type are those of the cells, and a changed cell has a name of its
-own. Several values make several cells; an entry that is a list is replaced as a whole.
+A parameter is an entry of cells, which fix its type and its default; a changed cell has its own file. Several values
+give several cells; an entry that is a list is replaced as a whole.
 """
 
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..registry import Param
 
+if TYPE_CHECKING:
+    from ._experiment import Experiment
+
 
 @dataclass(frozen=True)
 class Parameter:
-    """An entry of cells that may be changed: a line of help, its least and greatest value, and in which cells it is.
+    """An entry of cells that users may change: a line of help, its bounds, and the cells that have it.
 
     `where={"part": "figure"}` leaves cells of other parts as they are.
     """
@@ -29,7 +32,7 @@ class Parameter:
 
 
 def values_in(cells: list[dict[str, Any]], name: str, parameter: Parameter) -> list[float | int]:
-    """The different values that a parameter has in these cells, in their order."""
+    """The distinct values of a parameter in these cells, in their order."""
     values = [cell[name] for cell in cells if parameter.belongs_to(name, cell)]
     return list(dict.fromkeys(v for value in values for v in (value if isinstance(value, list) else [value])))
 
@@ -37,7 +40,7 @@ def values_in(cells: list[dict[str, Any]], name: str, parameter: Parameter) -> l
 def changed_cells(
     cells: list[dict[str, Any]], parameters: Mapping[str, Parameter], changed: Mapping[str, list[float | int]]
 ) -> list[dict[str, Any]]:
-    """These cells with the changed values, each once."""
+    """These cells with the changed values, without duplicates."""
     copies = []
     for cell in cells:
         mine = {k: v for k, v in changed.items() if parameters[k].belongs_to(k, cell)}
@@ -46,8 +49,8 @@ def changed_cells(
     return [cell for k, cell in enumerate(copies) if cell not in copies[:k]]
 
 
-def checked(experiment: Any, name: str, value: Any) -> list[float | int]:
-    """The values of a parameter; one that the experiment does not have, or a value that cannot be, is refused."""
+def checked(experiment: "Experiment", name: str, value: Any) -> list[float | int]:
+    """The values of a parameter as a list; an unknown parameter or an invalid value raises `InputError`."""
     known = experiment.parameters
     if name not in known:
         which = f"it has: {', '.join(known)}" if known else "it has none (attnflow list shows which have)"
@@ -66,8 +69,8 @@ def checked(experiment: Any, name: str, value: Any) -> list[float | int]:
     return values
 
 
-def _sweeps(experiment: Any, name: str) -> bool:
-    """Whether several values may stand side by side: some cells differ in nothing else, or the value is a list."""
+def _sweeps(experiment: "Experiment", name: str) -> bool:
+    """Whether a parameter may have several values: its value is a list, or some cells differ in it alone."""
     for scale in ("quick", "full"):
         mine = [c for c in experiment.cells(scale) if experiment.parameters[name].belongs_to(name, c)]
         pairs = itertools.combinations(mine, 2)
@@ -81,7 +84,7 @@ def described(values: list[float | int], between: str = ", ") -> str:
 
 
 def parsed(settings: list[str]) -> dict[str, list[Any]]:
-    """`["beta=20", "n=64,128"]` as `{"beta": [20], "n": [64, 128]}`; what is no number stays a word, to be refused."""
+    """`["beta=20", "n=64,128"]` as `{"beta": [20], "n": [64, 128]}`; words are refused later."""
     parameters: dict[str, list[Any]] = {}
     for setting in settings:
         name, equals, values = setting.partition("=")

@@ -1,34 +1,37 @@
-"""What a person sees while experiments run: a bar with an estimate, on standard error."""
+"""Progress of experiments on standard error: a bar with an estimate of the time left."""
 
 import sys
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ._experiment import Experiment
+
+if TYPE_CHECKING:
+    from ._cells import Outcome, Task
 
 
 @runtime_checkable
 class Progress(Protocol):
-    """Told by the runner what happens; used as a context."""
+    """The runner calls these methods, within a `with` statement."""
 
     def __enter__(self) -> Any: ...
     def __exit__(self, *error: Any) -> Any: ...
     def start(self, cells: int) -> None: ...
-    def begin(self, task: Any) -> None: ...
-    def finish(self, task: Any, outcome: Any) -> None: ...
+    def begin(self, task: "Task") -> None: ...
+    def finish(self, task: "Task", outcome: "Outcome") -> None: ...
     def judging(self, experiment: Experiment) -> None: ...
     def say(self, sentence: str) -> None: ...
 
 
 class Silent:
-    """Tells nothing."""
+    """Prints nothing."""
 
     def __enter__(self) -> "Silent":
         return self
 
     def __exit__(self, *error: Any) -> None: ...
     def start(self, cells: int) -> None: ...
-    def begin(self, task: Any) -> None: ...
-    def finish(self, task: Any, outcome: Any) -> None: ...
+    def begin(self, task: "Task") -> None: ...
+    def finish(self, task: "Task", outcome: "Outcome") -> None: ...
     def judging(self, experiment: Experiment) -> None: ...
     def say(self, sentence: str) -> None: ...
 
@@ -72,8 +75,8 @@ class Bar:
         self._total = cells
         self._bar = self._columns.add_task("starting", total=cells)
 
-    def begin(self, task: Any) -> None:
-        """The first cell of an experiment waits for the compiler, and a person should know why."""
+    def begin(self, task: "Task") -> None:
+        """The first cell of an experiment takes longer, because its programs are compiled: say so."""
         name = task.experiment.id
         first = name not in self._seen
         self._seen.add(name)
@@ -81,13 +84,13 @@ class Bar:
         if first and not self._live:
             self.say(f"{name}: compiling, then computing")
 
-    def finish(self, task: Any, outcome: Any) -> None:
+    def finish(self, task: "Task", outcome: "Outcome") -> None:
         self._done += 1
         name = task.experiment.id
         if outcome.status == "crashed":
             self.say(f"{name}: {outcome.sentence}")
         elif not self._live:
-            took = "found" if outcome.status == "reused" else f"{outcome.seconds:.1f} s"
+            took = "reused" if outcome.status == "reused" else f"{outcome.seconds:.1f} s"
             cell = ", ".join(f"{k}={v}" for k, v in task.cell.items())
             self.say(f"[{self._done}/{self._total}] {name}: {cell}: {took}")
         self._describe(name)

@@ -6,7 +6,7 @@ import random
 import sys
 import traceback
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..files import write_atomically
 from ._cells import DTYPE, Outcome, Task, compute_cells
@@ -17,6 +17,9 @@ from .folder import RunFolder
 from .machine import computing, versions
 from .parameters import described
 from .progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Job(NamedTuple):
@@ -36,20 +39,20 @@ def reproduce(
     progress: Progress | None = None,
     concluded: Callable[[dict[str, Any], list[str]], Any] = lambda record, left: None,
 ) -> list[dict[str, Any]]:
-    """Run the jobs in `folder` and return a record for each; finished cells found there are used again.
+    """Run the jobs in `folder` and return a record for each; finished cells in the folder are reused.
 
     With `fresh` they are computed again; a `fresh` run that did not end (it was killed, say) is resumed by the next.
 
-    Each experiment is judged and drawn, and its record written, as soon as its cells are there; then `concluded` gets
-    the record and the names of the experiments that are left.
+    Each experiment is judged and drawn, and its record written, as soon as its cells are computed; then `concluded` is
+    called with the record and the names of the remaining experiments.
 
     A record holds `id, name, paper, title, summary, parameters, scale, seed, dtype, versions, seconds, cells, figures,
-    claims, crash`; `parameters` are those that were changed, and `name` is the id with them. `seconds` is the time all
-    cells took, whenever they were computed. `versions` are those that judged, and each of `cells` has those that
-    computed it. An exception in one experiment makes its claims errors and is told in `crash`; the others go on.
-    Everything is computed, judged and drawn in float64, whatever the caller's precision (which is restored), and
-    verdicts are always reached from the data as read back from the files: a run that is resumed, judged again or shared
-    between workers agrees with an uninterrupted one to the last digit.
+    claims, crash`; `parameters` are the changed ones, and `name` is the id with them. `seconds` is the total time of
+    all cells, including those computed earlier. `versions` are those at the time of judging; each of `cells` has those
+    at the time of its computation. An exception in one experiment makes its claims errors and is recorded in `crash`;
+    the others continue. Everything is computed, judged and drawn in float64, regardless of the caller's precision
+    (which is restored), and claims are always judged on the data read back from the files: a run that is resumed,
+    judged again or shared between workers agrees with an uninterrupted one to the last digit.
     """
     progress = progress or Silent()
     with computing(folder.root, DTYPE), progress:
@@ -70,9 +73,9 @@ def reproduce(
 def _finished(
     jobs: Sequence[Job], plans: "list[_Plan]", folder: RunFolder, workers: int, progress: Progress
 ) -> Generator[tuple[int, list[Outcome]]]:
-    """The place of each job and the outcomes of its cells, as soon as all of them are there."""
-    # One experiment after the other; each process in an order of its own, so that those which share the folder rarely
-    # take the same cell.
+    """The index of each job and the outcomes of its cells, as soon as all of them have ended."""
+    # One experiment after the other, in random order, so that processes which share the folder rarely compute the same
+    # cell.
     order = random.sample(range(len(jobs)), len(jobs))
     places = [(k, c) for k in order for c in random.sample(range(len(plans[k].cells)), len(plans[k].cells))]
     tasks = [Task(jobs[k].experiment, plans[k].cells[c], jobs[k].scale) for k, c in places]
@@ -89,7 +92,7 @@ def _finished(
 
 
 class _Plan(NamedTuple):
-    """The cells of a job; none, and why, if its experiment cannot even list them."""
+    """The cells of a job; none, and the reason, if listing them raises."""
 
     cells: list[Cell]
     crash: dict[str, str] | None = None
@@ -142,7 +145,7 @@ def _conclude(job: Job, plan: _Plan, outcomes: list[Outcome], folder: RunFolder)
 
 
 def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[list[dict], list[dict]]:
-    """Save each figure as PNG and SVG; a figure that cannot be drawn is told, and takes no verdict with it."""
+    """Save each figure as PNG and SVG; an error is recorded and does not affect the verdicts."""
     figures, crashes = [], []
     for draw in experiment.figures:
         try:
@@ -157,30 +160,31 @@ def _draw(experiment: Experiment, results: Results, folder: RunFolder) -> tuple[
     return figures, crashes
 
 
-def _caption(experiment: Experiment, draw: Callable[..., Any]) -> str:
+def _caption(experiment: Experiment, draw: "Callable[[Results], Figure]") -> str:
     caption = " ".join((draw.__doc__ or "").split())
     changed = ", ".join(f"{name} = {described(values)}" for name, values in experiment.changed.items())
     return f"{caption} Here with {changed}." if changed else caption
 
 
-def _drawn(draw: Callable[[Results], Any], results: Results, *, salt: str) -> dict[str, bytes]:
+def _drawn(draw: "Callable[[Results], Figure]", results: Results, *, salt: str) -> dict[str, bytes]:
     """A figure as PNG and SVG."""
     import matplotlib
 
     files = {}
-    # Letters as outlines look alike everywhere; a fixed salt gives the same bytes from the same data.
+    formats: dict[str, dict[str, Any]] = {"png": {"dpi": 200}, "svg": {"metadata": {"Date": None}}}
+    # Outlines of letters look the same everywhere; with a fixed salt the same data give the same bytes.
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": salt}):
         figure = draw(results)
-        for kind, settings in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
+        for kind, settings in formats.items():
             buffer = io.BytesIO()
             figure.savefig(buffer, format=kind, bbox_inches="tight", **settings)
             files[kind] = buffer.getvalue()
-            figure.set_layout_engine("none")  # the layout is found once
+            figure.set_layout_engine("none")  # the layout is computed once
         _close(figure)
     return files
 
 
-def _close(figure: Any) -> None:
+def _close(figure: "Figure") -> None:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(figure)
 

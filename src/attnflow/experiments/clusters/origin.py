@@ -30,7 +30,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     x0 = np.array(NINE) if reference else cube(cell["seed"], cell["n"], cell["d"], 1.0)
     d = x0.shape[1]
     ts = np.append(0.0, np.geomspace(0.1, 500.0 if reference else 1000.0, 60))
-    # Nothing grows, and nearly all of Vx is cancelled: the plain method, without an integrating factor.
+    # Nothing grows and Vx nearly cancels, so no integrating factor is needed.
     run = af.simulate(model(V=-np.eye(d), B=np.eye(d)), x0, ts=ts, solver="rk4", dt=0.02 if reference else 0.1)
     x = np.asarray(run.xs)
     covariance = np.einsum("tni,tnj->tij", x - x.mean(axis=1, keepdims=True), x) / x.shape[1]

@@ -9,7 +9,7 @@ DOCS = "docs/theory/euclidean.md"
 NUMBERS = f"{DOCS}, Reference runs"
 PAPER = "arXiv:2305.05465"
 
-# Tokens of the reference runs, typed by hand: no random numbers, so that any program can start from them.
+# Tokens of the reference runs, not random, so that any program can start from them.
 NINE = [(1, 0.2), (0.3, 1.1), (-0.9, 0.8), (-1.2, -0.3), (-0.2, -1), (0.8, -0.9), (0.1, 0.05), (0.4, 0.3), (-0.5, 0.1)]
 EIGHT = [
     (1, 0.2, 0.3),
@@ -59,7 +59,7 @@ def model(*, V: Any = None, B: Any = None) -> Any:
 
 
 def flow(x0: Any, ts: Any, *, V: Any = None, B: Any = None, dt: float = 0.02) -> Any:
-    """The run of the integrating factor."""
+    """The run by the integrating-factor method."""
     import attnflow as af
 
     return af.simulate(model(V=V, B=B), x0, ts=ts, solver="ifrk4", dt=dt)

@@ -1,4 +1,4 @@
-"""Numbers of two tokens in random layers, found without this library.
+"""Reference numbers of two tokens in random layers, computed without this library.
 
 `coefficients/witness.py` computes `LAW`, tests/witnesses/random_layers.py draws `LAYERS`.
 """

@@ -1,4 +1,4 @@
-r"""Nodes and weights that stand for a density on the circle, refined where tokens leave last.
+r"""Nodes and weights for a density on the circle, refined where tokens leave last.
 
 At low temperature the law thins out near the exceptional set $\theta = \pm\pi/2$ exponentially in time; nodes there are
 spaced geometrically, so that some are left at every time (docs/theory/low-temperature.md, Nodes on the circle).

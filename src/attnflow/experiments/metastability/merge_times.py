@@ -1,7 +1,7 @@
 r"""The times of all merges for many draws of uniform tokens on the circle.
 
-Every draw is followed to its last cluster, all of them in one compiled program. Times are random and spread over many
-decades, but the last wait is a function of what the merge before left, and heights are functions of the masses.
+One compiled program follows all draws to their last cluster. Times are random and spread over many decades, but the
+last waiting time is a function of the two clusters left by the merge before, and heights are functions of the masses.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     exact[known] = np.log(
         np.asarray(af.reductions.two_cluster_time(beta, u0=pair["gap"][known], u1=end, weight=pair["mass"][known]))
     )
-    waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact wait
+    waited = np.exp(when[1] - exact) - np.exp(pair["log_t"] - exact)  # over the exact waiting time
     return xarray.Dataset(
         {
             "log_t": (("left", "draw"), np.stack([when[count] for count in when])),
@@ -71,7 +71,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _where(values: "numpy.ndarray", chosen: "numpy.ndarray") -> "numpy.ndarray":
-    """For each draw the value at the merge that is chosen, NaN if there is none (two merges at one time)."""
+    """For each draw the value at the chosen merge, or NaN (if two merges coincide)."""
     import numpy as np
 
     return np.where(
@@ -80,7 +80,7 @@ def _where(values: "numpy.ndarray", chosen: "numpy.ndarray") -> "numpy.ndarray":
 
 
 def _after(xs: "numpy.ndarray", labels: "numpy.ndarray", beta: float) -> "tuple[numpy.ndarray, ...]":
-    r"""After every merge of every draw: $\sum W^2$, how far the energy may exceed it, the least angle, a mass."""
+    r"""After every merge of every draw: $\sum W^2$, the largest excess of the energy, the least angle, a mass."""
     import numpy as np
 
     n = labels.shape[-1]
@@ -96,7 +96,7 @@ def _after(xs: "numpy.ndarray", labels: "numpy.ndarray", beta: float) -> "tuple[
 
 
 def last_waits(results: Results) -> list[float]:
-    """The greatest relative error of the last wait, for each β."""
+    """The greatest relative error of the last waiting time, for each β."""
     return [float(abs(data["waited"] - 1).max()) for _, data in results]
 
 
@@ -110,7 +110,7 @@ def unfinished(results: Results) -> list[float]:
 
 def times_of_merges(results: Results) -> Any:
     """Left: when merges leave five, …, one cluster, over all draws of uniform tokens on the circle (SA). Right: the
-    wait before the last merge against the angle of the two clusters. The curve is the leading order for equal masses,
+    time before the last merge against the angle of the two clusters. The curve is the leading order for equal masses,
     which fails near the balance at π; unequal clusters merge sooner.
     """
     import numpy as np
@@ -147,7 +147,7 @@ def times_of_merges(results: Results) -> Any:
 CLAIMS = [
     Claim(
         id="merge-times-last-wait",
-        statement="The last wait of every draw is that of two clusters of their masses and angle: relative error",
+        statement="The last waiting time of a draw is that of two clusters of their masses and angle: relative error",
         kind="at_most",
         expected=1e-4,
         measure=last_waits,
@@ -180,7 +180,7 @@ EXPERIMENT = Experiment(
     title="Merge times of many draws",
     summary=(
         "Uniform tokens on the circle, many draws, each followed until one cluster is left. The times of merges "
-        "spread over many decades; the last wait and the heights of the energy follow from masses and angles."
+        "spread over many decades; the last waiting time and the heights of the energy follow from masses and angles."
     ),
     cells=cells,
     compute=compute,

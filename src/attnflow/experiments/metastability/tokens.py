@@ -1,4 +1,4 @@
-"""The initial tokens of the experiments on metastability; none is drawn at random (docs/theory/metastability.md)."""
+"""The initial tokens of the experiments on metastability, all deterministic (docs/theory/metastability.md)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,9 @@ def attention(kind: str, beta: Any) -> Any:
 
 
 def refined(run: Any, parts: int = 6) -> Any:
-    """The run with more rows along the same path: its steps are long, and curves of the energy have room for more.
+    """The run with more rows along the same path, for smooth curves of the energy.
 
-    Between two rows tokens go straight; nothing is put between the rows before and after a merge.
+    Tokens are interpolated linearly between two rows, except between the rows before and after a merge.
     """
     import dataclasses
 

@@ -33,7 +33,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     x0, w = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.repeat([P / 2, (1 - P) / 3], [2, 3])
     log_t = [af.long_time(af.SelfAttention(attention(kind, b)), x0, weights=w).events[-1]["log_t"] for b in betas]
     pair = {"u0": U0, "clock": kind}
-    # A merge is recorded at a chord; the quadrature takes the angle.
+    # The integrator merges at a chord length; the quadrature needs the angle.
     end = 2 * np.arcsin(1e-3 / np.sqrt(betas) / 2)
     return xarray.Dataset(
         {
@@ -83,8 +83,8 @@ def leading_order(results: Results) -> list[float]:
 
 
 def formula_and_integrator(results: Results) -> Any:
-    """How far the integrator, the leading order and its refinement are from the exact time of two clusters, SA. The
-    leading order errs by 1/β, the refinement by 1/β². The integrator's error is that of its tolerance.
+    """Errors of the integrator, the leading order and its refinement for the merge time of two clusters, SA. The
+    leading order has an error of order 1/β, the refinement 1/β². The integrator's error is that of its tolerance.
     """
     import numpy as np
 
@@ -159,8 +159,8 @@ EXPERIMENT = Experiment(
     paper="metastability",
     title="The merge time of two clusters",
     summary=(
-        "Two clusters wait for a time of the order exp(β(1 − cos u)). The integrator of long times, the exact integral "
-        "and an expansion for large β are compared, over a hundred and fifty decades."
+        "Two clusters merge after a time of the order exp(β(1 − cos u)). The integrator of long times, the exact "
+        "integral and an expansion for large β are compared, over a hundred and fifty decades."
     ),
     cells=cells,
     compute=compute,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SOURCE = "docs/theory/metastability.md, Why merging is needed"
 # Times of the last merge, by SciPy with merging (tests/witnesses/staircases.py).
-FOUND = {4.0: 2773.677, 9.0: 1.8718137e7, 16.0: 8.3794e12}
+REFERENCE = {4.0: 2773.677, 9.0: 1.8718137e7, 16.0: 8.3794e12}
 STUCK = 30.0
 
 
@@ -47,7 +47,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     theta = solution.y[:, -1]
     energy = np.exp(-2 * beta * np.sin((theta[None, :] - theta[:, None]) / 2) ** 2).mean()
     times = solution.t_events[0]
-    # The energy along the run of the other solver, for the picture.
+    # The energy along the stiff solver's run, for the figure.
     shown = np.unique(np.linspace(0, solution.t.size - 1, 400).astype(int))
     path = solution.y[:, shown]
     heights = np.exp(-2 * beta * np.sin((path[None] - path[:, None]) / 2) ** 2).mean(axis=(0, 1))
@@ -70,7 +70,7 @@ def ratios(results: Results) -> list[float]:
     """Time of the last merge without merging over the reference, as long as rounding allows."""
     import math
 
-    return [math.exp(data["unmerged"]) / FOUND[cell["beta"]] for cell, data in results if cell["beta"] in FOUND]
+    return [math.exp(data["unmerged"]) / REFERENCE[cell["beta"]] for cell, data in results if cell["beta"] in REFERENCE]
 
 
 def stuck(results: Results) -> float:

@@ -59,7 +59,7 @@ def _dissipation(x: "numpy.ndarray", beta: float) -> float:
     return float(2 * beta * (z * (velocity**2).sum(axis=1)).mean())
 
 
-# What the claims measure: one number for each cell, in the order of the cells.
+# Measurements of the claims: one number for each cell, in the order of the cells.
 
 
 def least_rise(results: Results) -> list[float]:
@@ -95,12 +95,12 @@ def _gaps(run: "Run") -> "numpy.ndarray":
 
 
 def fewest(results: Results) -> Results:
-    """The cells with the fewest tokens, which a picture has room for."""
+    """The cells with the fewest tokens, which the figures show."""
     return results.where(n=min(cell["n"] for cell in results.cells))
 
 
 def tokens_on_the_sphere(results: Results) -> Any:
-    """Tokens on the sphere at the last time with the way they came, from the same uniform draw, for several inverse
+    """Tokens on the sphere at the last time with their paths, from the same uniform draw, for several inverse
     temperatures β: one cluster at β = 1, several that hardly move at larger β.
     """
     from attnflow import plot
@@ -118,7 +118,7 @@ def tokens_on_the_sphere(results: Results) -> Any:
 
 def energy_along_time(results: Results) -> Any:
     """The energy Ê of the same runs: it never falls, starts above its value at the uniform measure (dotted), and is 1
-    when all tokens have met. Plateaus are clusters that wait for one another.
+    when all tokens have met. On plateaus clusters hardly move.
     """
     import attnflow as af
     from attnflow import plot
@@ -138,7 +138,7 @@ def energy_along_time(results: Results) -> Any:
 
 
 def _facing(run: "Run") -> tuple[float, float]:
-    """Elevation and azimuth of a viewer who has the tokens' last mean a little below and left of the middle."""
+    """Elevation and azimuth of a camera that shows the last mean slightly below and left of the centre."""
     import numpy as np
 
     x, y, z = np.asarray(run.final).mean(axis=0)

@@ -1,8 +1,8 @@
-r"""Clustering under causal attention: what the spectrum of $V$ decides, and Rényi centers.
+r"""Clustering under causal attention: limits by the spectrum of $V$, and Rényi centers.
 
-With $V = I$ the first token never moves and all others end at it, whatever $Q$ and $K$ are. For other $V$ the leading
-eigenvalue decides. Before the end, at low temperature, tokens gather at Rényi centers, which are counted here for
-uniform tokens and followed in the configuration of the paper's figure: $n = 200$ on the circle, $\beta = 64$,
+With $V = I$ the first token never moves and all others converge to it, for all $Q$ and $K$. For other $V$ the leading
+eigenvalue decides. Earlier, at low temperature, tokens gather at Rényi centers. These are counted for uniform tokens
+and followed in the configuration of the paper's figure: $n = 200$ on the circle, $\beta = 64$,
 $\delta = 4\beta^{-1/2}$.
 """
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import xarray
 
 TOKENS, DIMENSION, END = 32, 3, 150.0
-STEP = 0.5  # the end of a flow is looked at, and every rate is below 3: Runge and Kutta are stable up to 0.9
+STEP = 0.5  # only the end of a flow is used, and rates are below 3: Runge and Kutta are stable up to 0.9
 ROUGHLY = (1e-7, 1e-10)  # relative and absolute tolerance
-APART = 1e-3  # points of the sphere that are called distinct
+APART = 1e-3  # distance of tokens that count as distinct
 GAP = 0.05  # between clusters on the circle
 NEAR = 0.1  # of a center
 
@@ -42,7 +42,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _limits(cell: Cell) -> "xarray.Dataset":
-    """Tokens at the end from uniform ones, in every case of the spectrum; all draws in one program."""
+    """Final tokens from uniform initial ones, for every spectrum; all draws in one program."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -146,9 +146,9 @@ EXPERIMENT = Experiment(
     paper="causal",
     title="Clustering under causal attention",
     summary=(
-        "The first token of a prompt leads: with V = I all others end at it. Other spectra of V give one cluster, two "
-        "opposite ones, or none. On the way, at low temperature, tokens gather at Rényi centers; their numbers are "
-        "known in advance, and strong ones hardly move."
+        "The first token of a prompt leads: with V = I all others converge to it. Other spectra of V give one cluster, "
+        "two opposite ones, or none. Before that, at low temperature, tokens gather at Rényi centers; their expected "
+        "numbers are known, and strong centers hardly move."
     ),
     cells=cells,
     compute=compute,

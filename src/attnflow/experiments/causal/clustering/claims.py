@@ -1,4 +1,4 @@
-"""What is claimed of clustering under causal attention."""
+"""Claims about clustering under causal attention."""
 
 from ... import Claim
 from .measures import (
@@ -30,8 +30,8 @@ CLAIMS = [
         measure=not_at_the_first,
         source=f"{PAGE}, The first token leads",
         provenance="observation",
-        note="1e-8 is asked for; 1 of 3400 draws was slower (a token sees little but itself); at five times that rate "
-        "3 of 100 are a chance of 5e-4, which is why we allow two",
+        note="within 1e-8; 1 of 3400 draws was slower (a token attends almost only to itself); at five times that rate "
+        "3 of 100 have probability 5e-4, so two are allowed",
     ),
     Claim(
         id="clustering-simple-eigenvalue",
@@ -41,7 +41,7 @@ CLAIMS = [
         measure=not_at_the_axis,
         source=f"{PAGE}, The spectrum of V",
         provenance="observation",
-        note="0.8 per cent of draws are slower (24 of 3000): 4 of 40 is chance of 4e-4",
+        note="0.8 per cent of draws are slower (24 of 3000): 4 of 40 have probability 4e-4",
     ),
     Claim(
         id="clustering-simple-counts",
@@ -63,7 +63,7 @@ CLAIMS = [
         measure=two_clusters,
         source=f"{PAGE}, The spectrum of V",
         provenance="derived",
-        note="no theory gives this share; tests/witnesses/causal_clusters.py counted it, and its error is included",
+        note="no theory gives this share; tests/witnesses/causal_clusters.py computes it, and its error is included",
     ),
     Claim(
         id="clustering-double-eigenvalue",
@@ -97,7 +97,7 @@ CLAIMS = [
     ),
     Claim(
         id="clustering-negative-mean",
-        statement="The same: the norm of the mean of the tokens, where independent ones have 0.16 (0.02 to 0.06)",
+        statement="The same: the norm of the mean of the tokens, 0.02 to 0.06 (independent tokens: 0.16)",
         kind="equal",
         expected=0.04,
         tolerance=0.02,
@@ -157,8 +157,8 @@ CLAIMS = [
         measure=stayed,
         source=f"{PAGE}, Strong centers are slow",
         provenance="observation",
-        note="0.9 and 0.1 are our thresholds for what looks stationary in the paper's figure 2; those that move have "
-        "others hardly beyond δ",
+        note="0.9 and 0.1 are our thresholds for what looks stationary in the paper's figure 2; a center "
+        "that moves has another one hardly farther than δ",
     ),
     Claim(
         id="clustering-strong-motion",
@@ -172,7 +172,7 @@ CLAIMS = [
     ),
     Claim(
         id="clustering-gathered",
-        statement="The same: the share of tokens within 0.1 of a center's present place, mean over t from 25 to 150",
+        statement="The same: the share of tokens within 0.1 of a center's current position, mean over t from 25 to 150",
         kind="at_least",
         expected=0.88,
         measure=gathered,
@@ -191,11 +191,11 @@ CLAIMS = [
         measure=clusters,
         source=f"{PAGE}, Strong centers are slow",
         provenance="derived",
-        note="no theory gives these; tests/witnesses/causal_clusters.py counted them; there are 6.3 strong centers",
+        note="no theory gives these; tests/witnesses/causal_clusters.py computes them; there are 6.3 strong centers",
     ),
     Claim(
         id="clustering-first-rests",
-        statement="The same: how far the first token moves",
+        statement="The same: the largest displacement of the first token",
         kind="equal",
         expected=0.0,
         tolerance=1e-12,

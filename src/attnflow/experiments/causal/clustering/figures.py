@@ -1,4 +1,4 @@
-"""The pictures of `clustering`."""
+"""The figures of `clustering`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .measures import CASES, DELTA, N, of
 
 def gathering_at_centers(results: Results) -> Any:
     """Causal softmax attention on the circle, n = 200, β = 64, from uniform tokens. Left: angles against time in one
-    draw, with strong centers and the other Rényi centers (δ = 4/√β = 0.5) as they are at the start. Tokens gather at
+    draw, with the strong centers and the other Rényi centers (δ = 4/√β = 0.5) of the initial tokens. Tokens gather at
     centers; strong centers hardly move, the others wander and merge. Right: the number of clusters (gaps above 0.05),
     in all draws and on average.
     """
@@ -53,7 +53,7 @@ def gathering_at_centers(results: Results) -> Any:
 
 def centers_counted(results: Results) -> Any:
     """Rényi centers of independent uniform tokens, δ = 0.5, draw by draw. Left: strong ones among 200 tokens on the
-    circle and on S². Right: all centers among 5000 tokens on the circle, where hardly any more can follow. Dashed: the
+    circle and on S². Right: all centers among 5000 tokens on the circle, where hardly any more fit. Dashed: the
     expected numbers, (1 − (1 − p)ⁿ)/p and Rényi's parking constant times 2π/δ.
     """
     import numpy as np
@@ -87,10 +87,10 @@ def centers_counted(results: Results) -> Any:
 
 
 def limits_by_spectrum(results: Results) -> Any:
-    """Where 32 causal tokens on S² are at t = 150: the first coordinate of every token, in the order of the prompt, for
-    three draws in each panel (small, middle and large marks). V = I: all are where the first one started. A simple
-    leading eigenvalue: at either end of its axis, in one or two clusters. A double one: one cluster, somewhere on the
-    circle of its eigenvectors. Negative eigenvalues: no clusters.
+    """The positions of 32 causal tokens on S² at t = 150: the first coordinate of every token, in the order of the
+    prompt, for three draws in each panel (small, middle and large marks). V = I: all are where the first one started.
+    Simple leading eigenvalue: one or two clusters at the ends of its axis. Double one: one cluster on the circle of its
+    eigenvectors. Negative eigenvalues: no clusters.
     """
     from attnflow import plot
 
@@ -106,7 +106,7 @@ def limits_by_spectrum(results: Results) -> Any:
         for axes, (case, name) in zip(figure.subplots(1, 4, sharey=True), shown.items(), strict=True):
             x = of(case, results)["x"].values[:3, :, 0]
             for row, (colour, mark, size) in zip(x, marks, strict=True):
-                full = plot.PALETTE[colour] if size < 3 else "none"  # marks of one place stay visible
+                full = plot.PALETTE[colour] if size < 3 else "none"  # so that coincident marks stay visible
                 axes.plot(row, mark, ms=size, mec=plot.PALETTE[colour], mfc=full, mew=0.9)
             V = ", ".join(f"{v:g}".replace("-", "−") for v in CASES[case])
             axes.set(xlabel="token $j$", title=name if case == "identity" else f"{name}, $V$ = diag({V})")

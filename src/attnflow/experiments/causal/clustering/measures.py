@@ -1,8 +1,9 @@
-"""What is measured on the results of `clustering`: ends of flows by the spectrum of V, and centers."""
+"""Measurements on the results of `clustering`: limits by the spectrum of V, and centers."""
 
 from typing import Any
 
 from ... import Results
+from ..._measures import mean_and_error
 
 CASES = {  # the diagonal of V; the first with random Q and K, the others with Q = K = I
     "identity": (1.0, 1.0, 1.0),
@@ -25,7 +26,7 @@ def of(case: str, results: Results) -> Any:
 
 
 def not_at_the_first(results: Results) -> int:
-    """Draws in which some token is not where the first one started."""
+    """The number of draws in which some token does not end where the first one started."""
     import numpy as np
 
     data = of("identity", results)
@@ -34,7 +35,7 @@ def not_at_the_first(results: Results) -> int:
 
 
 def not_at_the_axis(results: Results) -> int:
-    """Of the first 40 draws, those in which some token is farther than 1e-2 from both ends of the leading axis."""
+    """In how many of the first 40 draws a token is farther than 1e-2 from both ends of the leading axis."""
     import numpy as np
 
     x = of("simple", results)["x"].values[:40]
@@ -51,7 +52,7 @@ def both_ends(results: Results) -> Any:
 
 
 def two_clusters(results: Results) -> tuple[float, float]:
-    """The share of draws with two clusters; the standard error is ours and that of the 4000 draws compared with."""
+    """The share of draws with two clusters; the standard error includes that of the 4000 reference draws."""
     both = both_ends(results)
     share = float(both.mean())
     return share, (share * (1 - share) * (1 / len(both) + 1 / 4000)) ** 0.5
@@ -75,21 +76,16 @@ def mean_norm(results: Results) -> tuple[float, float]:
 
     x = np.concatenate([of(case, results)["x"].values for case in ("negative", "minus identity")])
     norm = np.linalg.norm(x.mean(axis=1), axis=-1)
-    return float(norm.mean()), float(norm.std(ddof=1) / len(norm) ** 0.5)
+    return mean_and_error(norm)
 
 
 def counted(variable: str, **cell: Any):
     """The mean number of centers over draws, and its standard error."""
-
-    def measure(results: Results) -> tuple[float, float]:
-        count = results.select(part="counts", **cell)[variable].values
-        return float(count.mean()), float(count.std(ddof=1) / len(count) ** 0.5)
-
-    return measure
+    return lambda results: mean_and_error(results.select(part="counts", **cell)[variable].values)
 
 
 def fastest_strong(results: Results) -> float:
-    """The largest speed of a strong center at the start, over its bound; the first token, which rests, apart."""
+    """The largest speed of a strong center at the start, over its bound; without the first token, which rests."""
     data = results.select(part="figure")
     ratio = (data["speed"] / data["bound"]).values[:, 1:]
     return float(ratio[data["strong"].values[:, 1:] == 1].max())
@@ -102,7 +98,7 @@ def stayed(results: Results) -> tuple[float, float]:
     data = results.select(part="figure")
     angle, strong = data["angle"].values, data["strong"].values == 1
     still = (np.abs(angle[:, -1] - angle[:, 0]) < 0.1)[strong]
-    return float(still.mean()), float(still.std(ddof=1) / len(still) ** 0.5)
+    return mean_and_error(still)
 
 
 def typical_motion(results: Results) -> float:
@@ -115,13 +111,12 @@ def typical_motion(results: Results) -> float:
 
 
 def gathered(results: Results) -> tuple[float, float]:
-    """The share of tokens near a center's present place, mean over times from 25 on and over draws."""
-    near = results.select(part="figure")["near"].sel(time=slice(25, None)).mean("time").values
-    return float(near.mean()), float(near.std(ddof=1) / len(near) ** 0.5)
+    """The share of tokens near a center's current position, mean over times from 25 on and over draws."""
+    return mean_and_error(results.select(part="figure")["near"].sel(time=slice(25, None)).mean("time").values)
 
 
 def clusters(results: Results) -> tuple[Any, Any]:
-    """Mean numbers of clusters; the standard error is ours and that of the draws compared with."""
+    """Mean numbers of clusters; the standard error includes that of the reference draws."""
     import numpy as np
 
     count = results.select(part="figure")["clusters"].sel(time=list(CLUSTERED)).values

@@ -178,10 +178,10 @@ EXPERIMENT = Experiment(
     paper="causal",
     title="Correlations of causal tokens",
     summary=(
-        "Independent uniform tokens, moved by earlier ones with ALiBi weights, become correlated at order 1/N. What "
-        "the last token remembers of a source's first place has a closed form, another one than the correlation at "
-        "equal times. Simulation with an estimator of bounded variance agrees, up to a bias like 1/N, on the circle "
-        "and on spheres, with unnormalised and with softmax attention."
+        "Independent uniform tokens, moved by earlier ones with ALiBi weights, become correlated at order 1/N. The "
+        "correlation of the last token with the initial position of a source has a closed form, which differs from "
+        "that at equal times. Simulation with an estimator of bounded variance agrees, up to a bias like 1/N, on the "
+        "circle and on spheres, with unnormalised and with softmax attention."
     ),
     cells=cells,
     compute=compute,

@@ -1,9 +1,10 @@
-"""What is claimed of causal correlations, and how it is measured on the results of `correlations`."""
+"""Claims about causal correlations, and their measurements on the results of `correlations`."""
 
 import math
 from typing import Any
 
 from ... import Results, derived_on
+from ..._measures import value, with_reference_error
 
 PAGE = "docs/theory/lost-in-the-middle.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -13,9 +14,9 @@ BIAS = {
     32: -0.035,
     64: -0.019,
     256: -0.0053,
-}  # each +-0.001: tests/witnesses/causal_tokens.py finds them, too
+}  # each +-0.001: tests/witnesses/causal_tokens.py computes them, too
 BIAS_ERROR = 0.001
-# Options, and at other numbers of tokens than 32 what a simulation found less the matrix form, with standard errors.
+# Options, and for other N than 32 the reference simulation less the matrix form, with standard errors.
 GEOMETRIES: dict[str, tuple[dict[str, Any], dict[int, tuple[float, float]]]] = {
     "sphere": ({"d": 3, "beta": 1.0, "normalize": "positional"}, {64: (-0.035, 0.007)}),
     "sphere, softmax": ({"d": 3, "beta": 1.0, "normalize": "softmax"}, {}),
@@ -31,11 +32,7 @@ VALUES = {  # at N = 32: rate, simulation by NumPy (+-0.004), matrix form
     "circle, softmax": (0.3489, 0.448, 0.428),
 }
 VALUE_ERROR = 0.004
-RATIO_ERROR = 0.05  # what the reference was rounded to
-
-
-def closed(variable: str):
-    return lambda results: results.select(part="closed form")[variable].values.tolist()
+RATIO_ERROR = 0.05  # rounding of the reference
 
 
 def matrix(variable: str, *sizes: int):
@@ -78,14 +75,6 @@ def bias_of(results: Results, n: int) -> tuple[float, float]:
     return float(data["bias"]), float(data["bias_stderr"])
 
 
-def bias(n: int):
-    def measure(results: Results) -> tuple[float, float]:
-        value, error = bias_of(results, n)
-        return value, math.hypot(error, BIAS_ERROR)
-
-    return measure
-
-
 def bias_shrinks(results: Results) -> list[float]:
     """How much larger the bias is, in size, at 16 tokens than at 64 and at 256, in standard errors."""
     few, few_error = bias_of(results, 16)
@@ -111,13 +100,13 @@ def geometry_bias(case: str, n: int, error: float):
 
 
 claim = derived_on(PAGE, "correlations")
-COMBINED = "standard errors of ours and of the reference together"
+COMBINED = "standard errors of ours and of the reference combined"
 CLAIMS = [
     claim(
         "psi",
         "ψ_c(y), c and y in [10⁻³, 10]: largest relative difference to its series",
         0.0,
-        closed("psi"),
+        value("psi", part="closed form"),
         "Closed form",
         1e-12,
     ),
@@ -125,7 +114,7 @@ CLAIMS = [
         "total",
         "β = λ = t = 1, mode 1: the two-time correlation integrated over all sources is e^{at} − 1",
         0.759728,
-        closed("total"),
+        value("total", part="closed form"),
         "Closed form",
         1e-6,
     ),
@@ -133,7 +122,7 @@ CLAIMS = [
         "two-time",
         "The same, two times: at the sources s = 0.1, 0.5, 0.9",
         [0.7367, 0.7059, 0.8469],
-        closed("two_time"),
+        value("two_time", part="closed form"),
         "Closed form",
         6e-5,
     ),
@@ -150,7 +139,7 @@ CLAIMS = [
         "equal-time",
         "β = λ = t = 1, mode 1: the equal-time correlation at s = 0.1, 0.5, 0.9",
         [1.4600, 1.2782, 1.4247],
-        closed("equal_time"),
+        value("equal_time", part="closed form"),
         "Equal times",
         1e-4,
     ),
@@ -189,7 +178,7 @@ CLAIMS = [
     ),
     claim(
         "same-mean",
-        "The two estimators have one mean: their difference, modes 1 and 2",
+        "The two estimators have the same mean: their difference, modes 1 and 2",
         0.0,
         difference,
         "Estimators",
@@ -213,17 +202,17 @@ CLAIMS = [
         claim(
             f"bias-n{n}",
             f"N = {n}, mode 1: simulation less the matrix form, averaged over all sources",
-            value,
-            bias(n),
+            expected,
+            with_reference_error(bias_of, n, error=BIAS_ERROR),
             "Bias of finitely many tokens",
             SIGMA,
             "sigma",
-            detects=abs(value) if n < 256 else 0.014,
+            detects=abs(expected) if n < 256 else 0.014,
             note=f"{COMBINED}; "
-            + ("it would tell a bias from none" if n < 256 else "the bias at N = 64 is 0.014 more"),
+            + ("it distinguishes the bias from zero" if n < 256 else "the bias at N = 64 is 0.014 more"),
             scales=("full",) if n == 32 else None,
         )
-        for n, value in BIAS.items()
+        for n, expected in BIAS.items()
     ),
     claim(
         "bias-shrinks",
@@ -282,7 +271,7 @@ CLAIMS = [
             SIGMA,
             "sigma",
             detects=0.035,
-            note=f"{COMBINED}; it would tell the sign of the larger ones",
+            note=f"{COMBINED}; it resolves the sign of the larger ones",
             scales=("full",),
         )
         for case, (_, others) in GEOMETRIES.items()

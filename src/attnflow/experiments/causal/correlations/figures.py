@@ -1,4 +1,4 @@
-"""The pictures of `correlations`."""
+"""The figures of `correlations`."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from .claims import BIAS, bias_of
 
 
 def two_times_and_equal_times(results: Results) -> Any:
-    """β = λ = t = 1, mode 1. What the last token at depth t has in common with the first place of a source (two
-    times), and with the place of that token at depth t (equal times). Rings: matrix forms of 500 tokens.
+    """β = λ = t = 1, mode 1. The correlation of the last token at depth t with the initial position of a source
+    (two times), and with the position of that source at depth t (equal times). Rings: matrix forms of 500 tokens.
     """
     from attnflow import plot
 

@@ -1,9 +1,9 @@
-r"""Prompts in motion: positional weights, the clock beta-USA, prefixes, and forces in time proportional to the tokens.
+r"""Prompts in motion: positional weights, the clock beta-USA, prefixes, and forces at linear cost.
 
 $$ \dot x_j = \beta\, P_{x_j} \sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle}\, x_k , \qquad
    w_{jk} = \frac{e^{-(\lambda/N)(j-k)}}{\sum_{l<j} e^{-(\lambda/N)(j-l)}} , $$
 
-checked against other ways to compute the same: angles by SciPy, a Bessel series by prefix sums in NumPy, and itself.
+checked against angles integrated by SciPy, a Bessel series by prefix sums in NumPy, and shorter prompts.
 """
 
 import functools
@@ -39,7 +39,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 def _blocks(cell: Cell) -> "xarray.Dataset":
     """Four blocks of tokens, each around an angle of its own, at two temperatures; and the angles alone, by SciPy.
 
-    SciPy integrates unnormalised attention, on the clock USA, and is asked at the times βt.
+    SciPy integrates unnormalised attention, on the clock USA, and is evaluated at the times βt.
     """
     import numpy as np
     import xarray
@@ -90,7 +90,7 @@ def _by_formula(n: int, slope: float) -> Any:
 
 
 def _weights(cell: Cell) -> "xarray.Dataset":
-    """The weights of 40 tokens for a picture, and what the last of many gives to its past, against the continuum."""
+    """The weights of 40 tokens for the figure, and those of the last of many tokens against the continuum limit."""
     import jax
     import numpy as np
     import xarray
@@ -148,7 +148,7 @@ def _series(cell: Cell) -> "xarray.Dataset":
 
 
 def _prefix(cell: Cell) -> "xarray.Dataset":
-    """A prompt and its beginning alone, in equal steps, without a slope and with one."""
+    """A prompt and its beginning alone, with equal steps, for slope zero and a positive slope."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -173,7 +173,7 @@ def _prefix(cell: Cell) -> "xarray.Dataset":
 
 
 def _large(cell: Cell) -> "xarray.Dataset":
-    """Attention of many causal tokens in one walk, less that of every 64th one by a sum over all it sees, in NumPy."""
+    """Attention of many causal tokens in one walk, less direct sums in NumPy for every 64th one."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -204,9 +204,9 @@ EXPERIMENT = Experiment(
     paper="causal",
     title="Prompts in motion",
     summary=(
-        "Tokens of a prompt see their past with weights that fade with distance and sum to one. The flow is that of "
-        "unnormalised attention on its own clock; a prompt cut short moves as the beginning of the longer one; and the "
-        "forces of all tokens are found in one walk along the prompt."
+        "Tokens of a prompt attend to earlier ones with weights that decay with distance and sum to one. The flow is "
+        "that of unnormalised attention on its own clock; a shortened prompt moves like the beginning of the longer "
+        "one; and one pass along the prompt computes the forces of all tokens."
     ),
     cells=cells,
     compute=compute,

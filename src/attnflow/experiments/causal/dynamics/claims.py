@@ -1,4 +1,4 @@
-"""What is claimed of prompts in motion, and how it is measured on the results of `dynamics`."""
+"""Claims about prompts in motion, and their measurements on the results of `dynamics`."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ PAGE = "docs/theory/causal-clustering.md"
 
 
 def at_temperature(beta: float):
-    """How far the four blocks are from SciPy's."""
+    """The distance of the four blocks from those of SciPy."""
     return lambda results: float(results.select(part="blocks")["difference"].sel(beta=beta))
 
 

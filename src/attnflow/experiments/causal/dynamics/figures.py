@@ -1,4 +1,4 @@
-"""The pictures of `dynamics`."""
+"""The figures of `dynamics`."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from .claims import SLOPES
 
 def four_blocks(results: Results) -> Any:
     """Angles of 64 tokens against time, β = λ = 1: blocks of sixteen start around four angles, and every token sees
-    only those before it. The first block draws together at its first token, which never moves; the others follow what
-    came before them, and all end at the first token (one turn apart).
+    only those before it. The first block contracts to its first token, which never moves; the other blocks follow
+    earlier tokens, and all end at the first token (up to full turns).
     """
     import numpy as np
 
@@ -17,7 +17,7 @@ def four_blocks(results: Results) -> Any:
 
     data = results.select(part="blocks")
     t, angle, block = data["time"].values, data["angle"].values, data["block"].values
-    # Each from its start in (0, 2π); what passes 2π is drawn on, not wrapped.
+    # Every path starts in (0, 2π) and is not wrapped.
     angle = angle - 2 * np.pi * np.floor(angle[:1] / (2 * np.pi))
     with plot.style():
         figure = plot.new_figure(6.2, 3.8)

@@ -1,8 +1,8 @@
-r"""Lost in the middle: which sources of a prompt the last token finds again.
+r"""Lost in the middle: which sources of a prompt can be retrieved from the last token.
 
-A decoder reads what the last token, at depth $t$, still shares with the first place of every earlier one. The closed
-form falls from the first sources to a minimum and rises towards the last, as long as $t < t_{crit}$; simulation of 128
-tokens agrees.
+A decoder reads the correlation of the last token, at depth $t$, with the initial position of every earlier one. The
+closed form falls from the first sources to a minimum and rises towards the last, as long as $t < t_{crit}$; simulation
+of 128 tokens agrees.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ def _double_well(cell: Cell) -> "xarray.Dataset":
 
 
 def _draws(cell: Cell) -> "xarray.Dataset":
-    """The shape of random profiles, below their critical time and above, of several modes and of one."""
+    """The shapes of profiles with random parameters, below and above the critical time, for several modes and one."""
     import numpy as np
     import xarray
 
@@ -131,9 +131,9 @@ def _simulation(cell: Cell) -> "xarray.Dataset":
 
 
 def smoothed_minimum(s: "numpy.ndarray", batches: "numpy.ndarray") -> tuple[float, float]:
-    """Where the quartic that fits the mean of batches best has its minimum, and the standard error (jackknife).
+    """The minimum of the quartic fitted to the mean of the batches, and its standard error (jackknife).
 
-    Not-a-number, if the quartic has not exactly one minimum inside the fitted range.
+    NaN unless the quartic has exactly one minimum inside the fitted range.
     """
     import numpy as np
 
@@ -157,10 +157,10 @@ EXPERIMENT = Experiment(
     paper="causal",
     title="Lost in the middle",
     summary=(
-        "What a decoder finds of each source in the last token of a prompt. First sources are found best, last ones "
-        "better than those in the middle, up to a critical depth that has a closed form. Without positional bias there "
-        "is no recency; a readout of several heads can have two minima. Simulation of 128 tokens follows the closed "
-        "form, below it by a few per cent."
+        "How well a decoder retrieves each source from the last token of a prompt. First sources are retrieved best, "
+        "last ones better than those in the middle, up to a critical depth that has a closed form. Without positional "
+        "bias there is no recency; a readout of several heads can have two minima. Simulation of 128 tokens follows "
+        "the closed form, below it by a few per cent."
     ),
     cells=cells,
     compute=compute,

@@ -1,8 +1,9 @@
-"""What is claimed of the retrieval profile, and how it is measured on the results of `retrieval`."""
+"""Claims about the retrieval profile, and their measurements on the results of `retrieval`."""
 
 import math
 
 from ... import Results, derived_on
+from ..._measures import value
 
 PAGE = "docs/theory/lost-in-the-middle.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -21,20 +22,12 @@ REFERENCE_ERROR = 0.005
 MIDDLE, LATE = 2, 4  # the first bins with s > 0.08 and with s > 0.2
 
 
-def closed(variable: str):
-    return lambda results: results.select(part="closed form")[variable].values.tolist()
-
-
 def minimum_by_slope(results: Results) -> list[float]:
     return results.select(part="closed form")["by_slope"].sel(slope=list(SLOPES[1:])).values.tolist()
 
 
 def none_at_small_slope(results: Results) -> bool:
     return math.isnan(float(results.select(part="closed form")["by_slope"].sel(slope=0.25)))
-
-
-def turns(variable: str):
-    return lambda results: results.select(part="double well")[variable].values.tolist()
 
 
 def other_than(where: str, *shapes: str):
@@ -58,22 +51,14 @@ def simulated(first: int):
     return lambda results: results.select(part="simulation")["value"].values[first:].tolist()
 
 
-def binned(variable: str):
-    return lambda results: results.select(part="simulation")[variable].values.tolist()
-
-
 def simulated_with_errors(results: Results) -> tuple[list[float], list[float]]:
     data = results.select(part="simulation")
     pairs = zip(data["stderr"].values.tolist(), REFERENCE, strict=True)
     return data["value"].values.tolist(), [math.hypot(e, REFERENCE_ERROR * r) for e, r in pairs]
 
 
-def smoothed(variable: str):
-    return lambda results: float(results.select(part="simulation")[variable])
-
-
 def below_the_matrix_form(results: Results) -> tuple[list[float], list[float]]:
-    """By how much, relative to the matrix form, in the first six bins; standard errors."""
+    """The difference relative to the matrix form in the first six bins, and standard errors."""
     data = results.select(part="simulation")
     value, matrix, error = (data[name].values for name in ("value", "matrix", "stderr"))
     lack, spread = 1 - value / matrix, (error**2 + (REFERENCE_ERROR * value) ** 2) ** 0.5 / matrix
@@ -93,15 +78,15 @@ CLAIMS = [
         "critical-times",
         "λ = 1, M = 8: t_crit at β = 0.5, 1, 2, 3",
         [5.911579, 2.457489, 0.600716, 0.174018],
-        closed("critical"),
+        value("critical", part="closed form"),
         "Recency and the critical time",
         1e-6,
     ),
     claim(
         "argmin",
-        "β = λ = 1, M = 8: the source that is found worst at t = 0.5, 1, 1.5, 2",
+        "β = λ = 1, M = 8: the source that is retrieved worst at t = 0.5, 1, 1.5, 2",
         [0.12515, 0.25928, 0.41832, 0.63292],
-        closed("argmin"),
+        value("argmin", part="closed form"),
         "The shape of the profile",
         1e-5,
     ),
@@ -109,7 +94,7 @@ CLAIMS = [
         "minimum",
         "The same: the value of S there",
         [0.467545, 1.195306, 2.119305, 3.146466],
-        closed("minimum"),
+        value("minimum", part="closed form"),
         "The shape of the profile",
         1e-6,
     ),
@@ -117,7 +102,7 @@ CLAIMS = [
         "last-source",
         "β = λ = t = 1, M = 8: S at the last source",
         1.638251,
-        closed("last"),
+        value("last", part="closed form"),
         "The shape of the profile",
         1e-6,
     ),
@@ -125,14 +110,14 @@ CLAIMS = [
         "beyond",
         "t = 5 > t_crit: the largest step of the profile on the plotted range is down",
         0.0,
-        closed("rises_at_five"),
+        value("rises_at_five", part="closed form"),
         "The shape of the profile",
         0.0,
         kind="at_most",
     ),
     claim(
         "by-slope",
-        "β = t = 1, M = 8: the source that is found worst at λ = 0.5, 1, 2, 4, 8",
+        "β = t = 1, M = 8: the source that is retrieved worst at λ = 0.5, 1, 2, 4, 8",
         [0.5609, 0.2593, 0.1187, 0.0529, 0.0225],
         minimum_by_slope,
         "The shape of the profile",
@@ -140,7 +125,7 @@ CLAIMS = [
     ),
     claim(
         "small-slope",
-        "The same at λ = 0.25, where t > t_crit: no source in the middle is found worst",
+        "The same at λ = 0.25, where t > t_crit: the worst source is not in the middle",
         True,
         none_at_small_slope,
         "The shape of the profile",
@@ -150,7 +135,7 @@ CLAIMS = [
         "without-slope",
         "λ = 0: the profile falls strictly, its largest step on 4000 points is below zero",
         -1e-9,
-        closed("steps_without_slope"),
+        value("steps_without_slope", part="closed form"),
         "The shape of the profile",
         0.0,
         kind="at_most",
@@ -184,7 +169,7 @@ CLAIMS = [
         "double-well",
         "The authors' four heads at t = 1.5: where the profile turns",
         [0.1298, 0.3640, 0.7953],
-        turns("s"),
+        value("s", part="double well"),
         "Several heads",
         2e-4,
     ),
@@ -192,7 +177,7 @@ CLAIMS = [
         "double-well-depth",
         "The same: two equal minima and a maximum between them",
         [-5.501061, -5.455225, -5.501061],
-        turns("value"),
+        value("value", part="double well"),
         "Several heads",
         1e-6,
     ),
@@ -200,7 +185,7 @@ CLAIMS = [
         "continuum-bins",
         "N = 128, β = λ = t = 1, M = 8: the closed form in 11 bins of sources",
         list(CONTINUUM),
-        binned("continuum"),
+        value("continuum", part="simulation"),
         "Simulation",
         6e-4,
     ),
@@ -208,7 +193,7 @@ CLAIMS = [
         "matrix-bins",
         "The same: the matrix form",
         list(MATRIX),
-        binned("matrix"),
+        value("matrix", part="simulation"),
         "Simulation",
         6e-4,
     ),
@@ -238,7 +223,7 @@ CLAIMS = [
     ),
     claim(
         "simulation-all-bins",
-        "The same: simulation in all bins, in standard errors of ours and of the reference together",
+        "The same: simulation in all bins, in standard errors of ours and of the reference combined",
         list(REFERENCE),
         simulated_with_errors,
         "Simulation",
@@ -256,11 +241,11 @@ CLAIMS = [
         SIGMA,
         "sigma",
         detects=[0.1, 0.07, 0.05, 0.05, 0.05, 0.05],
-        note="it would tell a bias from none in the first three bins",
+        note="it distinguishes the bias from zero in the first three bins",
     ),
     claim(
         "u-shape",
-        "In simulation first and last sources are found better than those at s = 0.22",
+        "In simulation first and last sources are retrieved better than those at s = 0.22",
         SIGMA,
         ends_above_the_middle,
         "Simulation",
@@ -272,7 +257,7 @@ CLAIMS = [
         "simulation-argmin",
         "Simulation, smoothed by a quartic on [0.05, 0.86]: its one minimum",
         0.26,
-        smoothed("argmin"),
+        value("argmin", part="simulation"),
         "Simulation",
         0.05,
     ),
@@ -280,7 +265,7 @@ CLAIMS = [
         "matrix-argmin",
         "The same quartic through the matrix form",
         0.269,
-        smoothed("matrix_argmin"),
+        value("matrix_argmin", part="simulation"),
         "Simulation",
         0.001,
     ),

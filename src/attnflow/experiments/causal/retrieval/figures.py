@@ -1,4 +1,4 @@
-"""The pictures of `retrieval`."""
+"""The figures of `retrieval`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from .claims import MODES, N
 
 
 def u_shape(results: Results) -> Any:
-    """Lost in the middle: how well the last of 128 tokens, at depth t = 1, finds each earlier one; β = λ = 1, eight
+    """Lost in the middle: how well each token can be retrieved from the last of 128, at depth t = 1; β = λ = 1, eight
     classes. Zero is chance. Points: simulation with two standard errors, averaged over bins of sources; line: the
     closed form for many tokens; thin line: its matrix form for 128. Simulation is below by a few per cent, a bias of
     order 1/N.
@@ -21,8 +21,8 @@ def u_shape(results: Results) -> Any:
 
 def profiles(results: Results) -> Any:
     """Profiles at several depths, β = λ = 1, eight classes; minima are marked. Left: relative to the least value.
-    Beyond the critical depth 2.457 the profile only falls. Right: less the least value, t = 1, 1.1, …, 2. The source
-    that is found worst moves towards the end of the prompt.
+    Beyond the critical depth 2.457 the profile only falls. Right: less the least value, t = 1, 1.1, …, 2. The
+    worst source moves towards the end of the prompt.
     """
     import numpy as np
 
@@ -53,8 +53,8 @@ def profiles(results: Results) -> Any:
 
 
 def critical_times(results: Results) -> Any:
-    """The depth up to which the last sources are found better than those before them, against the inverse temperature;
-    λ = 1, eight classes.
+    """The depth up to which the last sources are retrieved better than those before them, against the inverse
+    temperature; λ = 1, eight classes.
     """
     from attnflow import plot
 

@@ -1,12 +1,12 @@
 r"""Leaders, and tokens in high dimension: few leaders remain, attention has low rank, components cluster or diverge.
 
 For every real left eigenvector, $\dot u_i = \lambda_k\sum_jP_{ij}(u_j - u_i)$: the range of the rescaled tokens along
-it never grows if $\lambda_k > 0$ and never shrinks if $\lambda_k < 0$. So components with positive eigenvalue cluster
-and those with negative eigenvalue diverge, whatever attention does.
+it never grows if $\lambda_k > 0$ and never shrinks if $\lambda_k < 0$. So components with positive eigenvalue
+cluster and those with negative eigenvalue diverge, for any attention matrix.
 
-Of the authors' scripts, the one behind the picture of low rank integrates $\dot x = Vx$ without attention, and the
-notebook in dimension 128 multiplies by $\Phi e^{tD}\Phi$ where $\Phi e^{tD}\Phi^\top$ is meant. Here it is the true
-dynamics of attention, with the right transpose.
+Of the authors' scripts, the one for the figure of low rank integrates $\dot x = Vx$ without attention, and the
+notebook in dimension 128 multiplies by $\Phi e^{tD}\Phi$ where $\Phi e^{tD}\Phi^\top$ is meant. Here attention acts,
+and the transpose is the right one.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def compute(cell: Cell) -> Any:
 
 
 def _leaders(cell: Cell) -> "tuple[xarray.Dataset, Run]":
-    """The paper's picture of leaders: explicit Euler on x, V = W W^T and B = U U^T with uniform entries."""
+    """The paper's figure of leaders: explicit Euler on x, V = W W^T and B = U U^T with uniform entries."""
     import jax.numpy as jnp
     import numpy as np
     import xarray
@@ -107,7 +107,7 @@ def _rank(cell: Cell) -> "xarray.Dataset":
 
 
 def _coordinates(cell: Cell) -> "xarray.Dataset":
-    """A sparse symmetric V, in its own orthonormal basis, where each component is rounded for itself."""
+    """A sparse symmetric V, in its own orthonormal basis, so that components are rounded independently."""
     import numpy as np
     import xarray
 

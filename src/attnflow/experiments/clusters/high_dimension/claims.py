@@ -1,6 +1,7 @@
-"""What is claimed in `high_dimension`."""
+"""The claims of `high_dimension`."""
 
 from ... import Claim, Results
+from ..._measures import value
 from ..tokens import DOCS, PAPER
 
 SOURCE = f"{DOCS}, Components"
@@ -34,13 +35,9 @@ def clustered(results: Results) -> list[bool]:
 
     data = results.select(part="coordinates")
     within = np.abs(data["last"].values).max(axis=0) < 1
-    started = np.abs(data["first"].values).max(axis=0) < 1  # one that starts outside tells nothing
+    started = np.abs(data["first"].values).max(axis=0) < 1  # components that start outside are left out
     agree = within == (data["eigenvalue"].values > 0)
     return agree[started].tolist()
-
-
-def layers_off_by(results: Results) -> float:
-    return float(results.select(part="leaders")["off_by"])
 
 
 def far_from_identity(results: Results) -> float:
@@ -59,7 +56,7 @@ CLAIMS = [
         statement="Residual layers rescaled by R⁻ᵏ obey their own equation: largest distance over ten layers",
         kind="at_most",
         expected=1e-12,
-        measure=layers_off_by,
+        measure=value("off_by", part="leaders"),
         source=f"{DOCS}, Residual layers",
         provenance="derived",
     ),
@@ -80,11 +77,11 @@ CLAIMS = [
         measure=final_rank,
         source=f"{PAPER}, the figure of low rank",
         provenance="observation",
-        note="an observation on the true dynamics, and n/4 is ours; the paper's picture is of the linear flow",
+        note="an observation on the true dynamics, and n/4 is ours; the paper's figure shows the linear flow",
     ),
     Claim(
         id="high-boolean",
-        statement="The same run: every token hears one token alone at the end; the largest 1 − max P",
+        statement="The same run: at the end every token attends to one token only; the largest 1 − max P",
         kind="at_most",
         expected=1e-6,
         measure=final_doubt,
@@ -120,7 +117,7 @@ CLAIMS = [
     ),
     Claim(
         id="leaders-few",
-        statement="20 tokens in the plane, V = W Wᵀ, B = U Uᵀ, t = 10: tokens that are heard best by somebody",
+        statement="20 tokens in the plane, V = W Wᵀ, B = U Uᵀ, t = 10: tokens to which some token attends most",
         kind="at_most",
         expected=3,
         measure=final_leaders,

@@ -1,15 +1,15 @@
-"""The pictures of `high_dimension`."""
+"""The figures of `high_dimension`."""
 
 from typing import Any
 
 from ... import Results
 
-HEARD = 1e-4  # the paper draws an edge from i to j where P_ij exceeds this
+EDGE = 1e-4  # the paper draws an edge from i to j where P_ij exceeds this
 
 
 def leaders_emerge(results: Results) -> Any:
     """20 tokens in the plane (rescaled), V = W Wᵀ, B = U Uᵀ, explicit Euler with dt = 0.1 as in the paper. A line joins
-    tokens with P > 10⁻⁴; the area of a dot is the attention that a token receives. A few leaders are heard by all.
+    tokens with P > 10⁻⁴; the area of a dot is the attention that a token receives. All tokens attend to a few leaders.
     """
     import numpy as np
     from matplotlib.collections import LineCollection
@@ -22,7 +22,7 @@ def leaders_emerge(results: Results) -> Any:
         for axes, t in zip(figure.subplots(1, 4), (0.0, 1.0, 3.0, 10.0), strict=True):
             now = data.sel(time=t, method="nearest")
             z, P = np.asarray(run.at(now["time"].item())), np.asarray(now["P"])
-            i, j = np.nonzero(P > HEARD)
+            i, j = np.nonzero(P > EDGE)
             edges = np.stack([z[i], z[j]], axis=1)
             axes.add_collection(LineCollection(list(edges), colors="#6FA8D6", lw=0.5, alpha=0.6, zorder=1))
             received = P.mean(axis=0)
@@ -37,7 +37,8 @@ def leaders_emerge(results: Results) -> Any:
 
 def rank_falls(results: Results) -> Any:
     """40 tokens in dimension 80, V = W Wᵀ/d, B = I: the true dynamics of attention (the authors' script integrates the
-    linear flow alone). Left: rank of P and number of leaders against time. Right: P at the end, a column for a leader.
+    linear flow alone). Left: rank of P and number of leaders against time. Right: P at the end, one column for each
+    leader.
     """
     import numpy as np
 
@@ -56,7 +57,7 @@ def rank_falls(results: Results) -> Any:
         left.legend()
         left.grid()
         image = right.imshow(np.asarray(data["last"]), cmap=HEAT, vmin=0, vmax=1)
-        right.set(xlabel="heard token", ylabel="token", title=f"$P$ at $t = {float(data['time'][-1]):g}$")
+        right.set(xlabel="key (attended token)", ylabel="token", title=f"$P$ at $t = {float(data['time'][-1]):g}$")
         figure.colorbar(image, ax=right, label="$P_{ij}$", shrink=0.85)
     return figure
 

@@ -74,7 +74,7 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
 
 
 def _along_eigenvectors(V: Any, x0: Any) -> "tuple[xarray.Dataset, Run]":
-    """A symmetric V in its own orthonormal basis, where each component is rounded for itself: until t = 60."""
+    """A symmetric V in its own orthonormal basis, so that components are rounded independently; until t = 60."""
     import numpy as np
     import xarray
 

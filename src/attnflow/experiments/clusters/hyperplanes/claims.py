@@ -1,4 +1,4 @@
-"""What is claimed in `hyperplanes`."""
+"""The claims of `hyperplanes`."""
 
 from ... import Claim, Results
 from ..tokens import DOCS, NUMBERS, PAPER, slope
@@ -34,7 +34,7 @@ def at_most_three(results: Results) -> list[bool]:
 
 
 def beyond_extremes(results: Results) -> list[float]:
-    """By how much the largest u ever grows, or the least falls, from one saved time to the next; of the largest |u|."""
+    """The largest growth of max u, or fall of min u, between saved times, over the largest initial |u|."""
     import numpy as np
 
     violations = []
@@ -68,7 +68,7 @@ def growth_along_g(results: Results) -> float:
 
 
 def subspaces(results: Results) -> int:
-    """How many points the components along the two positive eigenvalues have gathered in."""
+    """The number of points at which the components along the two positive eigenvalues gather."""
     import numpy as np
 
     import attnflow as af
@@ -140,7 +140,7 @@ CLAIMS = [
     ),
     Claim(
         id="mix-clusters",
-        statement="Eight tokens, V = diag(1, 1, −1/2): clusters in F, and how many of them are vertices",
+        statement="Eight tokens, V = diag(1, 1, −1/2): number of clusters in F, and number of vertices among them",
         kind="equal",
         expected=[5, 5],
         measure=clusters_and_vertices,
@@ -169,7 +169,7 @@ CLAIMS = [
     ),
     Claim(
         id="codimension",
-        statement="The paper's matrix with two positive eigenvalues, 20 tokens, t = 60: how many lines z lies near",
+        statement="The paper's matrix with two positive eigenvalues, 20 tokens, t = 60: number of lines near z",
         kind="at_most",
         expected=3,
         measure=subspaces,

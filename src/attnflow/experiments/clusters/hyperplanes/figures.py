@@ -1,4 +1,4 @@
-"""The pictures of `hyperplanes`."""
+"""The figures of `hyperplanes`."""
 
 from typing import Any
 

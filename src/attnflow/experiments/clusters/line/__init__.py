@@ -1,7 +1,7 @@
 r"""The Boolean case: on the line, attention becomes a matrix of zeros and ones, of rank one or two.
 
-With $d = 1$ and $V, B > 0$ every token comes to hear the smallest or the largest token alone, all but at most one. The
-distance $g$ of the leader from the next token converges while the leader grows like $e^t$, so that
+With $d = 1$ and $V, B > 0$ every token, with one possible exception, eventually attends only to the smallest or the
+largest token. The distance $g$ of the leader from the next token converges while the leader grows like $e^t$, so that
 $1 - P_{nn} \approx e^{-x_ng}$ is doubly exponentially small. It is computed from the other entries of the row:
 $1 - P_{nn}$ is exactly zero in floating point from $e^{-37}$ on.
 """
@@ -27,11 +27,11 @@ def cells(scale: str) -> list[Cell]:
 
 
 def compute(cell: Cell) -> Any:
-    return _draws(cell) if cell["part"] == "draws" else _few(TOKENS[cell["part"]])
+    return _draws(cell) if cell["part"] == "draws" else _up_to_four(TOKENS[cell["part"]])
 
 
-def _few(tokens: list[float]) -> "tuple[xarray.Dataset, Run]":
-    """Up to four tokens, others of weight zero: one program serves all."""
+def _up_to_four(tokens: list[float]) -> "tuple[xarray.Dataset, Run]":
+    """Up to four tokens, filled up to four by tokens of weight zero: all cells share one program."""
     import numpy as np
     import xarray
     from scipy.special import logsumexp
@@ -44,16 +44,16 @@ def _few(tokens: list[float]) -> "tuple[xarray.Dataset, Run]":
     run = af.simulate(model(), x0, ts=ts, solver="ifrk4", dt=0.02, weights=w)
     x = positions(run)
     scores = x[:, -1:] * x  # of the largest token
-    others, everybody = (np.asarray(logsumexp(s, axis=1)) for s in (scores[:, :-1], scores))
+    others, everyone = (np.asarray(logsumexp(s, axis=1)) for s in (scores[:, :-1], scores))
     data = {
         "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))[:, :k, :k]),
-        "log_doubt": ("time", others - everybody),
+        "log_doubt": ("time", others - everyone),
     }
     return xarray.Dataset(data, coords={"time": ts}), run
 
 
 def _draws(cell: Cell) -> "xarray.Dataset":
-    """Sorted tokens drawn uniformly from [-1, 1]: what structure the attention matrix has, and its rank."""
+    """Sorted tokens drawn uniformly from [-1, 1]: the structure of the attention matrix, and its rank."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -88,7 +88,7 @@ EXPERIMENT = Experiment(
     title="On the line attention becomes Boolean",
     summary=(
         "d = 1: rows of the attention matrix become unit vectors that point to the smallest or the largest token, all "
-        "but at most one, and its rank one or two. Two and three symmetric tokens have equations of their own."
+        "but at most one, and its rank one or two. Two and three symmetric tokens obey scalar equations."
     ),
     cells=cells,
     compute=compute,

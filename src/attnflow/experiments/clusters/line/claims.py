@@ -1,4 +1,4 @@
-"""What is claimed in `line`."""
+"""The claims of `line`."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ SOURCE = f"{DOCS}, The line"
 
 
 def positions(run: "Run") -> "numpy.ndarray":
-    """`(T, n)`: where the tokens are that have a weight."""
+    """`(T, n)`: the positions of the tokens of positive weight."""
     import numpy as np
 
     return np.asarray(run.xs)[:, np.asarray(run.weights) > 0, 0]
@@ -150,11 +150,11 @@ CLAIMS = [
         measure=middle_row,
         source=SOURCE,
         provenance="derived",
-        note="exact for ever; but 0 is unstable, and the last digit of an asymmetric sum grows until it is seen",
+        note="exact for all t; but 0 is unstable, and the rounding error of an asymmetric sum grows",
     ),
     Claim(
         id="line-boolean",
-        statement="20 tokens from [−1, 1], eight draws, t = 14: rows of P that are no unit vectors",
+        statement="20 tokens from [−1, 1], eight draws, t = 14: rows of P that are not unit vectors",
         kind="equal",
         expected=[0] * 8,
         measure=exceptional,

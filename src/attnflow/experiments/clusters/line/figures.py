@@ -1,4 +1,4 @@
-"""The pictures of `line`."""
+"""The figures of `line`."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def attention_on_the_line(results: Results) -> Any:
         for axes, t in zip(shown, (0.0, 2.0, 4.0, 14.0), strict=True):
             now = data.sel(time=t)
             image = axes.imshow(np.asarray(now["P"]), cmap=HEAT, vmin=0, vmax=1)
-            axes.set(title=f"$t = {t:g}$, rank {int(now['rank'])}", xlabel="heard token", xticks=ticks)
+            axes.set(title=f"$t = {t:g}$, rank {int(now['rank'])}", xlabel="key (attended token)", xticks=ticks)
         shown[0].set(ylabel="token", yticks=ticks)
         figure.colorbar(image, ax=list(shown), label=r"$P_{ij}$", shrink=0.85)
     return figure
@@ -33,7 +33,8 @@ def attention_on_the_line(results: Results) -> Any:
 
 def doubly_exponential(results: Results) -> Any:
     """Four tokens on the line. Left: rescaled tokens; the two on the right share a limit. Right: the largest token
-    hears itself alone up to e^−D with D (line) growing like e^t (dashed); 1 − P is zero when rounded from D = 37 on.
+    attends only to itself, up to e^−D with D (line) growing like e^t (dashed); 1 − P is zero when rounded from D = 37
+    on.
     """
     import numpy as np
 

@@ -49,7 +49,7 @@ def _figure(cell: Cell) -> "tuple[xarray.Dataset, Run]":
 
 
 def _described(run: "Run") -> "tuple[xarray.Dataset, Run]":
-    """What the detector finds at the end, and how far the hull ever grew; the run of rescaled tokens."""
+    """The polytope detected at the end, and the largest growth of the hull; the run of rescaled tokens."""
     import numpy as np
     import xarray
 
@@ -78,7 +78,7 @@ def _described(run: "Run") -> "tuple[xarray.Dataset, Run]":
 
 def _draws(cell: Cell) -> "xarray.Dataset":
     """Draws of the paper's data: explicit Euler at the paper's step until t = 5, rescaled by R^-k, and the flow until
-    t = 60, far past where scores have digits after the point.
+    t = 60, far beyond the time at which scores have no fractional digits.
     """
     import jax
     import numpy as np
@@ -118,7 +118,7 @@ EXPERIMENT = Experiment(
     summary=(
         "V = I and B symmetric, positive definite: the hull of the rescaled tokens shrinks to a polytope; tokens in "
         "general position end on its vertices. The authors' scripts freeze P over a step, which is explicit Euler with "
-        "dt = 0.1: pictures hardly differ from the flow if tokens are rescaled by (1 + dt)^-k, while e^-t would make "
+        "dt = 0.1: figures hardly differ from the flow if tokens are rescaled by (1 + dt)^-k, while e^-t would make "
         "them 21 percent too small. How many vertices of the first hull survive is an observation without theory."
     ),
     cells=cells,

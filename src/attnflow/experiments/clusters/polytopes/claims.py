@@ -1,8 +1,9 @@
-"""What is claimed in `polytopes`."""
+"""The claims of `polytopes`."""
 
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..tokens import DOCS, NUMBERS, PAPER, slope
 
 CENTROIDS = {
@@ -12,14 +13,6 @@ CENTROIDS = {
 LABELS = {"identity": [0, 1, 2, 3, 0, 0, 1, 1, 3], "skew": [0, 0, 1, 1, 1, 0, 0, 0, 1]}
 DIMENSIONS = {"identity": 2, "skew": 1}
 NAMES = {"identity": "B = I", "skew": "B = [[2, .5], [.5, 1]]"}
-
-
-def centroids(name: str) -> Any:
-    return lambda results: results.select(part="reference", B=name)["centroid"].values.tolist()
-
-
-def labels(name: str) -> Any:
-    return lambda results: results.select(part="reference", B=name)["label"].values.tolist()
 
 
 def dimension(name: str) -> Any:
@@ -57,7 +50,7 @@ def differences(results: Results) -> float:
 
 
 def same_counts(results: Results) -> int:
-    """In how many draws both have the same number of clusters, points within a tenth of the cube's half-width apart."""
+    """In how many draws both have the same number of clusters of width up to a tenth of the half-width of the cube."""
     import numpy as np
 
     import attnflow as af
@@ -92,7 +85,7 @@ CLAIMS = [
             kind="equal",
             expected=expected,
             tolerance=1e-4,
-            measure=centroids(name),
+            measure=value("centroid", part="reference", B=name),
             source=NUMBERS,
             provenance="derived",
         )
@@ -101,10 +94,10 @@ CLAIMS = [
     *(
         Claim(
             id=f"polytope-labels-{name}",
-            statement=f"Nine tokens, V = I, {NAMES[name]}: which token goes to which limit",
+            statement=f"Nine tokens, V = I, {NAMES[name]}: the limit of each token",
             kind="equal",
             expected=expected,
-            measure=labels(name),
+            measure=value("label", part="reference", B=name),
             source=NUMBERS,
             provenance="derived",
         )
@@ -134,7 +127,7 @@ CLAIMS = [
     ),
     Claim(
         id="polytope-hull",
-        statement="V = I: the hull of z never grows; the largest distance by which a later token stands out, each run",
+        statement="V = I: the hull of z never grows; the largest distance of a later token from it, each run",
         kind="at_most",
         expected=1e-10,
         measure=growth_of_hulls,
@@ -159,7 +152,7 @@ CLAIMS = [
         measure=on_vertices,
         source=f"{PAPER}, the polytope theorem; {DOCS}, Polytopes",
         provenance="theorem",
-        note="other points of S are unstable, and generic data miss them",
+        note="other points of S are unstable and not reached from generic data",
     ),
     Claim(
         id="polytope-sixty",
@@ -169,7 +162,7 @@ CLAIMS = [
         measure=spread_at_sixty,
         source=f"{DOCS}, Integration",
         provenance="derived",
-        note="the flow is integrated past the point where scores have digits after the point",
+        note="the flow is integrated beyond the time at which scores have no fractional digits",
     ),
     Claim(
         id="polytope-euler",
@@ -183,7 +176,7 @@ CLAIMS = [
     ),
     Claim(
         id="polytope-euler-counts",
-        statement="Euler and the flow have the same number of clusters in so many of 20 draws",
+        statement="Of 20 draws, in how many Euler and the flow have the same number of clusters",
         kind="equal",
         expected=20,
         measure=same_counts,

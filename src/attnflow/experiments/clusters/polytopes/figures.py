@@ -1,4 +1,4 @@
-"""The pictures of `polytopes`."""
+"""The figures of `polytopes`."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ def compute(cell: Cell) -> Any:
 
 
 def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
-    """One row of the paper's second figure, and what becomes of it after 60 layers."""
+    """One row of the paper's second figure, followed for 60 layers."""
     import jax
     import xarray
 
@@ -50,7 +50,7 @@ def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     case = cell["case"]
     fixed = case in ("emerge", "tested faces")
     key = None if fixed else jax.random.fold_in(jax.random.key(cell["seed"]), list(REFERENCE).index(case))
-    # Sixteen tokens in each row with random ones: one program serves all.
+    # Sixteen tokens in each row with random tokens, so that these rows share one program.
     inside = {"triangle": 13, "square": 12, "faces": 10}.get(case)
     x0 = af.models.hardmax_cloud(case.split()[-1], inside, key=key)
     run = af.simulate(af.HardmaxLayers(ALPHA), x0, t1=60, solver="layers")
@@ -65,7 +65,7 @@ def _reference(cell: Cell) -> "tuple[xarray.Dataset, Run]":
 
 
 def _rotated(cell: Cell) -> "xarray.Dataset":
-    """The ties of `faces`, turned so that they are no ties of floating-point numbers."""
+    """The ties of `faces`, rotated so that floating-point numbers do not tie exactly."""
     import numpy as np
     import xarray
 
@@ -82,8 +82,8 @@ def _rotated(cell: Cell) -> "xarray.Dataset":
 
 
 def _systems(cell: Cell) -> "xarray.Dataset":
-    """Random tokens, matrices G Gᵀ + 0.1 I and steps; smaller systems are filled up with tokens of weight zero and
-    coordinates that are zero. All in one program, one system after the other.
+    """Random tokens, matrices G Gᵀ + 0.1 I and steps; smaller systems are padded with tokens of weight zero and
+    zero coordinates, so that one program follows all systems.
     """
     import jax
     import numpy as np
@@ -103,7 +103,7 @@ def _systems(cell: Cell) -> "xarray.Dataset":
 
 
 def _invariants(system: Any) -> dict[str, Any]:
-    """What should be zero, or one, of a system."""
+    """Quantities of a system that should be zero or one."""
     import jax.numpy as jnp
 
     import attnflow as af
@@ -127,7 +127,7 @@ def _invariants(system: Any) -> dict[str, Any]:
 
 
 def leader_moves_by(xs: Any, began: Any) -> Any:
-    """How far any leader is ever from where it began to lead."""
+    """The largest distance of a leader from the position at which it began to lead."""
     import jax.numpy as jnp
 
     since = xs[jnp.maximum(began, 0), jnp.arange(xs.shape[1])]
@@ -166,7 +166,7 @@ def _beyond(cell: Cell) -> "xarray.Dataset":
 
 
 def _special(cell: Cell) -> "xarray.Dataset":
-    """A vertex that is there twice, and a token at the origin; filled up to eight tokens, as many as others have."""
+    """A double vertex, and a token at the origin; padded to eight tokens, like other cases."""
     import numpy as np
     import xarray
 
@@ -186,10 +186,11 @@ EXPERIMENT = Experiment(
     paper="hardmax",
     title="Leaders of hardmax layers",
     summary=(
-        "Each token steps towards the tokens that reach farthest in its own direction. Leaders, which have all others "
-        "behind them, never move again; they are the vertices of a polytope, and tokens in general position end on "
-        "them. Ties between vertices last only if the arithmetic keeps them: tolerance, frozen leaders and absorption "
-        "do that. With matrices that are not symmetric and positive definite tokens may all shrink to one point."
+        "Each token steps towards the tokens that are farthest in its own direction. Leaders, which have all others "
+        "behind them, never move again; they are the vertices of a polytope, and tokens in general position converge "
+        "to them. Ties between vertices persist only if the arithmetic preserves them, by a tolerance, frozen leaders "
+        "and absorption. With matrices that are not symmetric and positive definite all tokens may converge to one "
+        "point."
     ),
     cells=cells,
     compute=compute,

@@ -1,4 +1,4 @@
-"""What is claimed of hardmax layers, and how it is measured on the results of `leaders`."""
+"""Claims about hardmax layers, and their measurements on the results of `leaders`."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def leaders_of_all(results: Results) -> list[int]:
 
 
 def off_the_edges(mode: str):
-    """How far the two tied tokens are from their edges' midpoints, the worse of the two, for every angle."""
+    """The larger distance of the two tied tokens from the midpoints of their edges, for every angle."""
 
     def measure(results: Results) -> list[float]:
         last = results.select(part="rotated")[mode][:, -1, 4:6].values
@@ -88,7 +88,7 @@ def began(name: str):
 
 
 def extremes(results: Results) -> float:
-    """How far the tokens of the rank-one matrix end from those with the largest and the smallest first coordinate."""
+    """Rank-one matrix: the distance of the last tokens from those of largest and smallest first coordinate."""
     x = results.select(part="beyond")["x"].sel(matrix="rank-one").values
     ends = x[0][[x[0][:, 0].argmax(), x[0][:, 0].argmin()]]
     return float((((x[-1][:, None] - ends[None]) ** 2).sum(axis=-1) ** 0.5).min(axis=1).max())
@@ -142,7 +142,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-emerge-place",
-        "T-emerge: where token 1 stays, (−1/18, 5/36)",
+        "T-emerge: the position of token 1 from then on, (−1/18, 5/36)",
         [-1 / 18, 5 / 36],
         tokens("emerge", 30, 1),
         CASES,
@@ -158,7 +158,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-faces",
-        "T-faces: tokens 4 and 5, which tie for ever, at (−1, 0) and (1, 0) after 60 layers",
+        "T-faces: tokens 4 and 5, which always tie, at (−1, 0) and (1, 0) after 60 layers",
         [-1, 0, 1, 0],
         tokens("tested faces", 60, 4, 5),
         CASES,
@@ -174,7 +174,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-faces-corners",
-        "T-faces: the four corners lead from layer 0 on, and nobody else",
+        "T-faces: the four corners, and no other token, lead from layer 0 on",
         [0, 0, 0, 0, -1, -1, -1, -1],
         leader_layers("tested faces"),
         CASES,
@@ -188,7 +188,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-vertices",
-        "The hulls of the last tokens have a vertex for every leader",
+        "The hull of the last tokens: the number of vertices, one for every leader",
         [leaders for leaders, _ in REFERENCE.values()],
         described("vertices"),
         LIMIT,
@@ -251,7 +251,7 @@ CLAIMS = [
     ),
     at_most(
         "leaders-hull",
-        "I2: how far later tokens stand out of earlier hulls, five configurations",
+        "I2: the largest distance of later tokens from earlier hulls, five configurations",
         1e-13,
         described("hull_grows_by"),
         FACTS,
@@ -259,7 +259,7 @@ CLAIMS = [
     ),
     at_most(
         "leaders-stay",
-        "I3, random systems: how far a leader is ever from where it began to lead, 400 layers",
+        "I3, random systems: the largest distance of a leader from where it began to lead, 400 layers",
         1e-13,
         systems("leader_moves_by", "max"),
         FACTS,
@@ -282,7 +282,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-twice",
-        "A vertex that is there twice wins a tie 2 : 1: the first step of (1/2, 0) is to (2/3, 1/9)",
+        "A double vertex has twice the weight in a tie: the first step of (1/2, 0) is to (2/3, 1/9)",
         [2 / 3, 1 / 9],
         special("twice", 1, 3),
         FLOATS,
@@ -298,7 +298,7 @@ CLAIMS = [
     ),
     equal(
         "leaders-zero",
-        "A token at 0 reads everybody: its first step is α/(1 + α) times the mean (5/32, −1/16)",
+        "A token at 0 attends to all tokens: its first step is α/(1 + α) times the mean (5/32, −1/16)",
         [5 / 96, -1 / 48],
         special("zero", 1, 0),
         FLOATS,
@@ -365,7 +365,7 @@ CLAIMS = [
     ),
     at_most(
         "beyond-hull",
-        "I2 still holds: how far later tokens stand out of earlier hulls",
+        "I2 still holds: the largest distance of later tokens from earlier hulls",
         1e-13,
         beyond("hull_grows_by", *BEYOND),
         FACTS,
@@ -373,7 +373,7 @@ CLAIMS = [
     ),
     at_most(
         "beyond-stay",
-        "I3 still holds: how far a leader is ever from where it began to lead",
+        "I3 still holds: the largest distance of a leader from where it began to lead",
         1e-13,
         beyond("leader_moves_by", *BEYOND),
         FACTS,

@@ -1,4 +1,4 @@
-"""The pictures of `leaders`."""
+"""The figures of `leaders`."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ NAMES = {
 
 def reference_configurations(results: Results) -> Any:
     """The reference configurations at layers 0, 1, 2, 5, 30 (B = I, α = 1/2), as in the paper's second figure. Stars
-    are leaders, their hull is shaded; a rim marks a token that is no leader and is followed. In the first row a leader
-    emerges at layer 1; in the last one two tokens tie between two corners for ever, and end on the edges.
+    are leaders, their hull is shaded; a rim marks a token that attracts others but is no leader. In the first row
+    a leader emerges at layer 1; in the last one two tokens always tie between two corners, and end on the edges.
     """
     from attnflow import plot
 
@@ -30,9 +30,9 @@ CASES = ("emerge", "triangle", "square", "faces")
 
 
 def half_spaces(results: Results) -> Any:
-    """What a token looks at. Tokens beyond the line through it, orthogonal to its direction, attract it, and of those
-    only the farthest. Left and middle: tokens 1 and 3 at layer 0. Right: at layer 1 the half-plane beyond token 1 is
-    empty, and it leads from then on.
+    """The tokens that attract a token. Tokens beyond the line through it, orthogonal to its direction, attract it, and
+    of those only the farthest. Left and middle: tokens 1 and 3 at layer 0. Right: at layer 1 the half-plane beyond
+    token 1 is empty, and it leads from then on.
     """
     from attnflow import plot
 
@@ -51,9 +51,9 @@ def half_spaces(results: Results) -> Any:
 
 
 def ties_that_are_lost(results: Results) -> Any:
-    """The last configuration turned by three angles: how far the two tied tokens are from where they should end, the
+    """The last configuration turned by three angles: the distance of the two tied tokens from their limits, the
     projections of the origin on two edges. With exact comparison rounding breaks the tie, and a token runs to a vertex;
-    with a tolerance, frozen leaders and absorption it is kept for ever. Dotted: (1 + α)^−k. Below the tolerance, 1e-12,
+    with a tolerance, frozen leaders and absorption it persists. Dotted: (1 + α)^−k. Below the tolerance, 1e-12,
     a token ties with itself, too, and slows down.
     """
     import numpy as np
@@ -79,8 +79,8 @@ def ties_that_are_lost(results: Results) -> Any:
 
 def beyond_the_theorem(results: Results) -> Any:
     """Six matrices that are not symmetric and positive definite, the same 12 tokens: their paths, from light to dark,
-    and in grey the initial hull. Stars are leaders where they end. With −I and the rotation by 90° all tokens shrink to
-    one point that is near 0 but not at it.
+    and in grey the initial hull. Stars are leaders where they end. With −I and the rotation by 90° all tokens converge
+    to one point near 0, but not to 0.
     """
     import numpy as np
 

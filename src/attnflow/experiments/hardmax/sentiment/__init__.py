@@ -1,8 +1,8 @@
-r"""Reviews read by a hardmax transformer: words follow leaders, and the leaders decide.
+r"""Reviews classified by a hardmax transformer: words follow leaders, and the leaders decide.
 
 Three sizes: made-up reviews, which need no data; short texts of film reviews (`attnflow data vader`); 6,000 reviews
 of the Large Movie Review Dataset (`attnflow data imdb`). At scale full also all 50,000, with the paper's parameters,
-for $d = 2, 4, 8, 16$. What is not in the cache is left out, and claims about it are skipped.
+for $d = 2, 4, 8, 16$. Data sets that are not in the cache are left out, and claims about them are skipped.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from .planted_reviews import planted_reviews
 if TYPE_CHECKING:
     import xarray
 
-# How each data set is read and trained on: `train`'s arguments.
+# Arguments of `train` for each data set.
 OPTIONS: dict[str, dict[str, Any]] = {
     "planted": {"first": 1500, "length": 16, "epochs": 20, "learning_rate": 1e-2, "look_every": 2},
     "vader": {"length": 16, "at_least": 3, "epochs": 8, "learning_rate": 1e-2, "look_every": 2},
@@ -34,7 +34,7 @@ def cells(scale: str) -> list[Cell]:
     if DATA["vader"].present:
         listed += [{"data": "vader", "d": 2}]
     if DATA["imdb"].present:
-        # Of d = 8 the largest accuracy is asked for, and it comes early.
+        # For d = 8 the largest accuracy is claimed, which is reached early.
         epochs = 30 if scale == "full" else 15
         listed += [{"data": "imdb-short", "d": 2}, {"data": "imdb-short", "d": 8, "epochs": epochs}]
         if scale == "full":
@@ -93,8 +93,8 @@ def _reviews(cell: Cell) -> Any:
 
 
 def _examples(classifier: Any, led: Any) -> dict[str, str]:
-    """A positive and a negative review that the classifier never saw and decides well: of the surest the one with the
-    number of leaders nearest to four, which a picture can show; of these the one with most words.
+    """A positive and a negative review that the classifier never saw and classifies well: among the most confident the
+    one whose number of leaders is nearest to four, which a figure can show; of these the one with most words.
     """
     import numpy as np
 
@@ -115,8 +115,8 @@ EXPERIMENT = Experiment(
     title="Leaders decide: sentiment analysis with a hardmax transformer",
     summary=(
         "Words of a review are tokens in a few dimensions, eight layers of hardmax attention gather them at their "
-        "leaders, and a half-space tells praise from blame. Softmax at temperature 0.001 stands for hardmax in "
-        "training. In two dimensions the leaders are words a person would name, too."
+        "leaders, and a half-space separates positive from negative reviews. In training softmax at temperature 0.001 "
+        "replaces hardmax. In two dimensions the leaders are words that a person would choose, too."
     ),
     cells=cells,
     compute=compute,

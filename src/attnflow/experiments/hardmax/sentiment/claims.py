@@ -1,4 +1,4 @@
-"""What is claimed of the classifier of reviews, and how it is measured on the results of `sentiment`."""
+"""Claims about the classifier of reviews, and their measurements on the results of `sentiment`."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -15,7 +15,7 @@ TITLES = {"planted": "Made-up reviews", "vader": "Short texts of film reviews", 
 
 
 def data(results: Results, name: str, d: int) -> Any:
-    """The run on that data set; a claim about one that is not in the cache is skipped."""
+    """The training on a data set; if the data set is not in the cache, the claim is skipped."""
     needed = NEEDS[name]  # a misspelt name is an error, not a skip
     if not len(results.where(data=name)) and needed:
         raise Skip(f"data set {needed!r} was not in the cache; attnflow data {needed} fetches it")
@@ -64,7 +64,7 @@ def gains(results: Results) -> list[float]:
 CLAIMS = [
     Claim(
         id="sentiment-planted-accuracy",
-        statement="Made-up reviews, two words of sixteen take a side, d = 2: the best accuracy on new ones (ideal: 1)",
+        statement="Made-up reviews, two words of sixteen take a side, d = 2: best accuracy on new reviews (ideal: 1)",
         kind="equal",
         expected=1.0,
         tolerance=0.05,
@@ -74,7 +74,7 @@ CLAIMS = [
     ),
     Claim(
         id="sentiment-planted-leaders",
-        statement="The same: of the ten words that lead most often, how many take a side (four by chance: 1 in 9,000)",
+        statement="The same: how many of the ten words that lead most often take a side (four by chance: 1 in 9,000)",
         kind="at_least",
         expected=4,
         measure=of("planted", 2, evaluative(frozenset(PRAISE + BLAME))),
@@ -113,7 +113,7 @@ CLAIMS = [
     ),
     Claim(
         id="sentiment-short-words",
-        statement="The same with d = 2: of the ten words that lead most often, how many are of twelve that judge",
+        statement="The same with d = 2: how many of the ten words that lead most often are among twelve that judge",
         kind="at_least",
         expected=2,
         measure=of("imdb-short", 2, evaluative(EVALUATIVE)),
@@ -134,7 +134,7 @@ CLAIMS = [
             source="arXiv:2407.01602, saved training histories",
             provenance="figure",
             scales=("full",),
-            note="words are prepared in another way than the authors'; the next smaller dimension is worse by 0.027",
+            note="our preprocessing of words differs from the authors'; the next smaller dimension is worse by 0.027",
         )
         for d, accuracy in DIMENSIONS.items()
     ),
@@ -150,7 +150,7 @@ CLAIMS = [
     ),
     Claim(
         id="sentiment-paper-dimension",
-        statement="35,000 film reviews: what the best accuracy gains from d = 2 to 4, from 4 to 8 and from 8 to 16",
+        statement="35,000 film reviews: gain of the best accuracy from d = 2 to 4, from 4 to 8 and from 8 to 16",
         kind="at_least",
         expected=0.0,
         measure=gains,

@@ -1,4 +1,4 @@
-"""The pictures of `sentiment`, of the largest data set that was there."""
+"""The figures of `sentiment`, for the largest data set in the cache."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def largest(results: Results) -> str:
 
 def two_reviews(results: Results) -> Any:
     """A positive review (top) and a negative one (bottom) that the classifier never saw, d = 2: their words before the
-    first layer and after the last. Words gather at the leaders, in the shares that are told; the mean is on the side
-    that is decided.
+    first layer and after the last. Words gather at the leaders, with the shares given; the side of the mean is the
+    decision.
     """
     import numpy as np
 
@@ -50,8 +50,7 @@ def two_reviews(results: Results) -> Any:
 
 def leading_words(results: Results) -> Any:
     """How many of the test reviews that are decided correctly and with confidence 0.95 a word leads, d = 2; leaders
-    with |<v, z> + b| > 2 are counted. Blue: the word speaks for a positive review, vermillion and hatched: for a
-    negative one.
+    with |<v, z> + b| > 2 are counted. Blue: words for a positive review; vermillion, hatched: for a negative one.
     """
     import numpy as np
 
@@ -70,7 +69,7 @@ def leading_words(results: Results) -> Any:
         axes.set_yticks(range(len(words)), [str(word) for word in words])
         axes.invert_yaxis()
         axes.set(xlabel="reviews that the word leads", title=f"{TITLES[name]}, d = 2")
-        axes.legend(loc="lower right", title="speaks for")
+        axes.legend(loc="lower right", title="word for")
         axes.grid(axis="x")
     return figure
 
@@ -100,7 +99,7 @@ def accuracy_along_training(results: Results) -> Any:
 
 def softmax_stands_for_hardmax(results: Results) -> Any:
     """Loss on the reviews trained on, under softmax attention at temperature 0.001, which was trained (lines), and
-    under hardmax attention (circles). Right: how much they differ.
+    under hardmax attention (circles). Right: their difference.
     """
     from attnflow import plot
 

@@ -1,4 +1,4 @@
-"""Made-up reviews, for machines without a data set: neutral words drawn at random, and two words that take a side."""
+"""Synthetic reviews, which need no data set: random neutral words, and two words that take a side."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
 
 PRAISE = ("great", "best", "excellent", "perfect", "love")
 BLAME = ("bad", "worst", "awful", "waste", "boring")
-NEUTRAL, WORDS, TELLING = 300, 14, 2
+NEUTRAL, WORDS, EVALUATIVE = 300, 14, 2
 
 
 def planted_reviews(number: int, seed: int) -> "Reviews":
-    """Reviews of 16 words; nothing but the two telling ones depends on the label."""
+    """Reviews of 16 words; only the two evaluative words depend on the label."""
     import numpy as np
 
     from attnflow.language import Reviews
@@ -23,6 +23,6 @@ def planted_reviews(number: int, seed: int) -> "Reviews":
     labels = rng.integers(0, 2, number)
     texts = []
     for label in labels:
-        drawn = [*rng.choice(neutral, WORDS), *rng.choice(PRAISE if label else BLAME, TELLING)]
+        drawn = [*rng.choice(neutral, WORDS), *rng.choice(PRAISE if label else BLAME, EVALUATIVE)]
         texts.append(" ".join(rng.permutation(drawn)))
     return Reviews(texts, labels)

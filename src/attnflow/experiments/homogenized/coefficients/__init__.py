@@ -1,7 +1,7 @@
 r"""Two tokens in a stack of random layers: coefficients, exponents, and the law of their inner product.
 
 In the stochastic limit $q = \langle x_1, x_2\rangle$ is a diffusion on $[-1, 1]$ with closed coefficients. Its law
-follows from a parabolic equation, its behaviour at the ends from two exponents, and where it ends from its scale
+follows from a parabolic equation, its behaviour at the ends from two exponents, and its limit from its scale
 function.
 """
 
@@ -16,7 +16,7 @@ from .witness import covariance_as_printed, spectral_moments
 if TYPE_CHECKING:
     import xarray
 
-LATE = 150.0  # when two tokens have decided
+LATE = 150.0  # q is then near 1 or -1
 SHOWN = (0.25, 1.0, 4.0, 16.0)  # times of the figure
 
 
@@ -46,7 +46,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _covariance(cell: Cell) -> "xarray.Dataset":
-    """What two tokens read: by the library's quadrature, by that of the formula as printed, by random matrices."""
+    """The covariance of two outputs: by the library's quadrature, by the printed formula, by random matrices."""
     import jax
     import numpy as np
     import xarray
@@ -66,7 +66,7 @@ def _covariance(cell: Cell) -> "xarray.Dataset":
 
 
 def _drift(cell: Cell) -> "xarray.Dataset":
-    """Itô's formula against one short layer, three tokens in dimension five; a mean over the noise and its opposite."""
+    """Itô's formula against one short layer: three tokens in dimension five, antithetic noise."""
     import numpy as np
     import xarray
 

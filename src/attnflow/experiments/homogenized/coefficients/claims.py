@@ -1,18 +1,15 @@
-"""What is claimed of two tokens in random layers, and how it is measured on the results of `coefficients`."""
+"""Claims about two tokens in random layers, and their measurements on the results of `coefficients`."""
 
 from math import acos, pi
 from typing import Any
 
 from ... import Results, derived_on
+from ..._measures import value
 from ..tables import CONSTANTS, LAW, LAYERS, REPLICAS
 
 PAGE = "docs/theory/homogenized.md"
 SAMPLED = ((1.5, 0.3), (3.0, -0.5))  # (beta, q)
 STARTS = (-0.9, -0.5, 0.0, 0.5, 0.9)
-
-
-def constants(variable: str):
-    return lambda results: results.select(part="exponents")[variable].values.tolist()
 
 
 def by_dimension(variable: str, *ds: int):
@@ -51,7 +48,7 @@ def backward_off(results: Results) -> list[float]:
 
 
 def near(end: int):
-    """Shares near an end, and the standard errors of as many simulated stacks."""
+    """Shares near an end, and the standard errors for that many simulated stacks."""
 
     def measure(results: Results) -> tuple[list[float], list[float]]:
         p = [float(results.select(part="ending", d=d)["near"].sel(end=end)) for d in LAYERS]
@@ -64,10 +61,6 @@ def met_late(results: Results) -> list[float]:
     """In dimensions 2, 3 and 6: share near +1 at a late time minus the probability to meet."""
     endings = [results.select(part="ending", d=d) for d in (2, 3, 6)]
     return [float(data["late"].sel(end=1) - data["from_claimed"].values[STARTS.index(0.0)]) for data in endings]
-
-
-def starts(d: int):
-    return lambda results: results.select(part="ending", d=d)["from_claimed"].values.tolist()
 
 
 claim = derived_on(PAGE, "coefficients")
@@ -116,7 +109,7 @@ CLAIMS = [
         "c0",
         "C₀(β) = E tanh²(βg) at β = 0.5, 1, 2, 4",
         [c for c, _ in CONSTANTS.values()],
-        constants("C_0"),
+        value("C_0", part="exponents"),
         "Exponents",
         5.1e-6,
     ),
@@ -124,7 +117,7 @@ CLAIMS = [
         "k",
         "K(β) = 1 + β² E sech⁴(βg) at β = 0.5, 1, 2, 4",
         [k for _, k in CONSTANTS.values()],
-        constants("K"),
+        value("K", part="exponents"),
         "Exponents",
         5.1e-6,
     ),
@@ -148,7 +141,7 @@ CLAIMS = [
         "antipodal-least",
         "d = 4: the least K − 3C₀ over β",
         0.107,
-        lambda results: float(results.select(part="exponents")["least"]),
+        value("least", part="exponents"),
         "Exponents",
         5e-4,
     ),
@@ -156,7 +149,7 @@ CLAIMS = [
         "antipodal-least-at",
         "d = 4: the inverse temperature of the least K − 3C₀",
         1.77,
-        lambda results: float(results.select(part="exponents")["least_at"]),
+        value("least_at", part="exponents"),
         "Exponents",
         5e-3,
     ),
@@ -224,7 +217,7 @@ CLAIMS = [
         "plane",
         "d = 2: the probability to meet from q₀ = −0.9, −0.5, 0, 0.5, 0.9 is 1 − arccos(q₀)/π, here at β = 2",
         [1 - acos(q) / pi for q in STARTS],
-        starts(2),
+        value("from_claimed", part="ending", d=2),
         "Where two tokens end",
         1e-6,
     ),

@@ -1,4 +1,4 @@
-"""The pictures of `coefficients`."""
+"""The figures of `coefficients`."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ def antipodal_exponents(results: Results) -> Any:
 
 
 def the_law_of_q(results: Results) -> Any:
-    """The law of the inner product q of two tokens, orthogonal at first, in the coordinate artanh q (the ends ±1 are at
-    ±∞). Left: dimension 3, β = 2, at four times; part of the mass goes to each end. Right: at T = 1 for two dimensions
-    and temperatures; mean collapse is faster in high dimension, and low temperature spreads the law.
+    """The law of the inner product q of two tokens, initially orthogonal, in the coordinate artanh q (the ends ±1 are
+    at ±∞). Left: dimension 3, β = 2, at four times; part of the mass goes to each end. Right: at T = 1 for two
+    dimensions and temperatures; mean collapse is faster in high dimension, and low temperature spreads the law.
     """
     import numpy as np
 

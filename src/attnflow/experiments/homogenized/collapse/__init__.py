@@ -1,7 +1,7 @@
-r"""Collapse of many tokens in random layers of high dimension, and what slows it down.
+r"""Collapse of many tokens in random layers of high dimension, and the effect of context and temperature.
 
 Equiangular tokens follow one ordinary equation. At infinite temperature its solution is closed, and a longer context
-delays collapse by its logarithm. Lower temperature makes heads look at single tokens, and delays collapse further.
+delays collapse by its logarithm. At lower temperature heads attend to single tokens, which delays collapse further.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def inverse_temperature(cell: Cell) -> float:
 
 
 def _collapse(cell: Cell) -> "xarray.Dataset":
-    """The flow from orthogonal tokens, and when it reaches 0.9."""
+    """The flow from orthogonal tokens, and the time at which it reaches 0.9."""
     import numpy as np
     import xarray
 
@@ -94,7 +94,7 @@ def _collisions(cell: Cell) -> "xarray.Dataset":
 
 
 def _sampled(cell: Cell) -> "xarray.Dataset":
-    """How much the time to 0.9 changes, if both probabilities are drawn at random."""
+    """The change of the time to 0.9 if both probabilities are estimated by random draws."""
     import numpy as np
     import xarray
 
@@ -151,7 +151,7 @@ EXPERIMENT = Experiment(
     title="Collapse in high dimension: context, temperature, depth",
     summary=(
         "In random layers of high dimension n equiangular tokens follow an ordinary equation, in which temperature "
-        "enters through the probability that two random heads look at the same token. Sums that converge geometrically "
+        "enters through the probability that two random heads attend to the same token. Geometrically convergent sums "
         "give it to many digits. Collapse takes log(9n + 1) at infinite temperature; low temperature delays it, up to "
         "the time of argmax attention. In a stack of L layers with step η and H heads the time is Lη²/H."
     ),

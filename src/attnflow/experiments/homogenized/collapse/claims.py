@@ -1,4 +1,4 @@
-"""What is claimed of collapse in high dimension, and how it is measured on the results of `collapse`."""
+"""Claims about collapse in high dimension, and their measurements on the results of `collapse`."""
 
 from itertools import pairwise
 from math import exp, log
@@ -8,7 +8,7 @@ from ... import Results, derived_on
 
 PAGE = "docs/theory/homogenized.md"
 SIZES = (16, 32, 128)
-# beta: times to 0.9 for the three sizes, with both probabilities drawn by tests/witnesses/random_layers.py; their
+# beta: times to 0.9 for the three sizes, with both probabilities sampled by tests/witnesses/random_layers.py; their
 # standard errors; and what a claim must detect, nearly the distance to the next higher temperature.
 TIMES = {
     1.0: ((4.9974, 5.6871, 7.0625), (0.0004, 0.0003, 0.0002), 0.01),
@@ -36,7 +36,7 @@ def arrivals(beta: Any):
 
 
 def compared(beta: float, errors: tuple[float, ...]):
-    """Times, which have no error, with the standard errors of those they are compared with."""
+    """Times, which have no error, with the standard errors of the reference."""
     return lambda results: (arrivals(beta)(results), list(errors))
 
 
@@ -53,7 +53,7 @@ def off_the_closed_form(results: Results) -> float:
 
 
 def delays(results: Results) -> list[float]:
-    """How much later every temperature is than the next higher one, all sizes."""
+    """The delay of every temperature against the next higher one, all sizes."""
     differences = []
     for n in sorted({cell["n"] for cell, _ in results.where(part="collapse")}):
         here = results.where(part="collapse", n=n)
@@ -90,7 +90,7 @@ def condensed(results: Results) -> list[float]:
 
 
 def slower(results: Results) -> list[float]:
-    """How far means in finite dimension are below the limit of high dimension, in standard errors."""
+    """The limit of high dimension less the mean in finite dimension, in standard errors."""
     return [(LIMIT - float(data["mean"])) / float(data["stderr"]) for _, data in results.where(part="finite")]
 
 
@@ -124,7 +124,7 @@ CLAIMS = [
             4,
             tolerance_kind="sigma",
             detects=detects,
-            note="the reference was drawn at random; it would tell this from the next higher temperature",
+            note="the reference is a random sample; the claim distinguishes this from the next higher temperature",
         )
         for beta, (times, errors, detects) in TIMES.items()
     ),
@@ -143,7 +143,7 @@ CLAIMS = [
         lambda results: arrival(results, 128, 8.0) / arrival(results, 128, 0.0),
         HIGH,
         0.02,
-        note="the tolerance is four standard errors of the reference, which was drawn at random",
+        note="the tolerance is four standard errors of the reference, which is a random sample",
     ),
     claim(
         "sampled-times",
@@ -165,7 +165,7 @@ CLAIMS = [
         4,
         tolerance_kind="sigma",
         detects=[0.1, 0.03, 0.1, 0.0055, 0.1, 0.0075, 5e-4, 5e-4],
-        note="it would tell P₀ from P₁, and P₁ from the 1/n of tokens that do not resemble each other",
+        note="it distinguishes P₀ from P₁, and P₁ from the 1/n of unrelated tokens",
     ),
     claim(
         "delay",
@@ -178,7 +178,7 @@ CLAIMS = [
     ),
     claim(
         "log-law",
-        "β = 1 leaves the law of log n as it is: the time minus log(9n + 1), all n",
+        "The logarithmic law holds at β = 1, too: the time minus log(9n + 1), all n",
         0.03,
         hot_delays,
         HIGH,
@@ -205,7 +205,7 @@ CLAIMS = [
     ),
     claim(
         "finite-slower",
-        "n = 32, β = 0, d = 64 (full: also 128, 512): how far the mean inner product at t = 4 is below the limit",
+        "n = 32, β = 0, d = 64 (full: also 128, 512): the limit minus the mean inner product at t = 4",
         4.0,
         slower,
         "Finite dimension",

@@ -1,4 +1,4 @@
-"""The pictures of `collapse`."""
+"""The figures of `collapse`."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def named(beta: Any) -> str:
 
 
 def collapse_in_time(results: Results) -> Any:
-    """The inner product of n tokens, orthogonal at first, in random layers of high dimension, against time (layers
+    """The inner product of n tokens, initially orthogonal, in random layers of high dimension, against time (layers
     times squared step per head). Left: n = 128 at five temperatures. Right: β = 0 and β = 8 for three lengths of
     context. Dots: the closed form of β = 0. The dashed line is 0.9.
     """
@@ -62,7 +62,7 @@ def collapse_in_time(results: Results) -> Any:
 def low_temperature_delays_collapse(results: Results) -> Any:
     """How long n tokens take from orthogonal to an inner product of 0.9, against the length n of the context. At β = 0
     (dots: log(9n + 1)) and at high temperature it is the logarithm of n; a longer context delays collapse little. Low
-    temperature delays it more; at β = ∞, where every head looks at one token, the delay is almost a power of n.
+    temperature delays it more; at β = ∞, where every head attends to one token, the delay is almost a power of n.
     """
     import numpy as np
 
@@ -92,9 +92,9 @@ def low_temperature_delays_collapse(results: Results) -> Any:
 
 
 def sharing_of_attention(results: Results) -> Any:
-    """What temperature changes, n = 128: the probabilities that two heads look at the same token, for one query (P₀,
+    """The effect of temperature, n = 128: the probabilities that two heads attend to the same token, for one query (P₀,
     left) and for two queries (P₁, right), against the inner product q of tokens. Collapse is driven by q + P₁ − qP₀: at
-    low temperature P₀ takes away what similar tokens have in common.
+    low temperature P₀ removes the common part of similar tokens.
     """
     from attnflow import plot
 

@@ -1,9 +1,9 @@
-"""Second computations of collapse, by random draws and not by the library's sums."""
+"""Independent computations of collapse, by random draws in place of the library's sums."""
 
 from typing import Any
 
 TOKENS, TIME = 32, 4.0
-PORTION = 50  # stacks at once: they stay in a cache
+PORTION = 50  # stacks at once, so that they fit into the cache
 
 
 def sampled_collisions(rng: Any, n: int, beta: float, q: float, draws: int) -> Any:
@@ -21,7 +21,7 @@ def sampled_collisions(rng: Any, n: int, beta: float, q: float, draws: int) -> A
 
 
 def sampled_delay(rng: Any, n: int, beta: float, draws: int, rate: Any, nodes: int = 20) -> tuple[float, float]:
-    """How much the time from 0 to 0.9 differs, to first order, if the rate is drawn at random; and its standard error.
+    """The change of the time from 0 to 0.9, to first order, if the rate is sampled; and its standard error.
 
     Gauss's rule in log(q + 1/n) for the integral of (r − R)/r² with the rate r and random ones R, new at each node.
     """
@@ -41,7 +41,7 @@ def sampled_delay(rng: Any, n: int, beta: float, draws: int, rate: Any, nodes: i
 
 
 def finite_dimension(d: int, replicas: int, steps: int, seed: int) -> tuple[float, float]:
-    """The mean over pairs of 32 tokens, orthogonal at first, at time 4 and β = 0; and its standard error.
+    """The mean over pairs of 32 tokens, initially orthogonal, at time 4 and β = 0; and its standard error.
 
     At β = 0 all tokens read their mean m, so one Gaussian vector moves them all. Its variance in a layer of length h is
     that of c = |m|² in the middle of the layer, (e^{ch} − 1)/d: exact to second order in h where d is large.

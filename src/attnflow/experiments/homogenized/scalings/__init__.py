@@ -1,8 +1,8 @@
-r"""Random layers and their three limits: what depth, heads and the size of a step do.
+r"""Random layers and their three limits: the effect of depth, heads and step size.
 
 Two tokens in dimension 4 in the stochastic and the mixed scaling, at several depths and numbers of heads, against the
-limit; four tokens on $S^2$ in the deterministic one, against the averaged equation; the noise read as Itô's and as
-Stratonovich's; heads of low rank; tokens that coincide.
+limit; four tokens on $S^2$ in the deterministic one, against the averaged equation; the noise interpreted by Itô and by
+Stratonovich; heads of low rank; tokens that coincide.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ DETERMINISTIC = 600  # replicas
 
 def cells(scale: str) -> list[Cell]:
     full = scale == "full"
-    replicas = 40_000 if full else 5000  # one number for all, so that they share their programs
+    replicas = 40_000 if full else 5000  # one number for all cells, so that they share programs
     layers = [
         {"part": "layers", "beta": beta, "v": v, "layers": L, "heads": H, "replicas": replicas}
         for depths, v, betas in ((DEPTHS, 0.0, (0.0, 1.0, 3.0) if full else (1.0,)), (MIXED, 1.0, (0.0,)))
@@ -53,9 +53,10 @@ def compute(cell: Cell) -> Any:
 
 
 def two_tokens(**options: Any) -> Any:
-    """Layers for two tokens: mixed, which without a mean is stochastic, so that all cells share their programs.
+    """Layers for two tokens: the mixed scaling, which without a mean is the stochastic one, so that all cells share
+    programs.
 
-    Weights are drawn as far as the tokens see them, which has the same law and takes a third of the time.
+    Only the products of weights with tokens are drawn, which has the same law and takes a third of the time.
     """
     import attnflow as af
 
@@ -63,7 +64,7 @@ def two_tokens(**options: Any) -> Any:
 
 
 def _layers(cell: Cell) -> "xarray.Dataset":
-    """Two tokens, orthogonal at first, at time 1."""
+    """Two tokens, initially orthogonal, at time 1."""
     import xarray
 
     from ..two_tokens.starts import inner_products, pair, seeded
@@ -74,7 +75,7 @@ def _layers(cell: Cell) -> "xarray.Dataset":
 
 
 def _limit(cell: Cell) -> "xarray.Dataset":
-    """The same, by the limit's own steps."""
+    """The same for the limit equation, by its own steps."""
     import xarray
 
     import attnflow as af
@@ -148,7 +149,7 @@ def _integrators(cell: Cell) -> "xarray.Dataset":
 
 
 def _rank(cell: Cell) -> "xarray.Dataset":
-    """What two tokens with q = 0.3 read at beta = 1.5, from the covariance of one layer's displacements."""
+    """The covariance of the displacements of two tokens with q = 0.3 in one layer, beta = 1.5."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -192,7 +193,7 @@ def _coincident(cell: Cell) -> "xarray.Dataset":
 
 
 def _sphere(cell: Cell) -> "Run":
-    """Many tokens on the sphere under common noise, for the picture."""
+    """Many tokens on the sphere under common noise, for the figure."""
     import attnflow as af
 
     from ..two_tokens.starts import seeded
@@ -205,8 +206,11 @@ def _sphere(cell: Cell) -> "Run":
 EXPERIMENT = Experiment(
     id="homogenized-scalings",
     paper="homogenized",
-    title="Random layers: three limits, and how the noise is to be read",
-    summary="depth, heads and step enter through one number; noise shared by all tokens; Itô and not Stratonovich",
+    title="Random layers: three limits, and the interpretation of the noise",
+    summary=(
+        "In the stochastic scaling depth, heads and step size enter through one number. All tokens share the noise, "
+        "and the limit equation is that of Itô, not of Stratonovich."
+    ),
     cells=cells,
     compute=compute,
     claims=CLAIMS,

@@ -1,14 +1,15 @@
-"""What is claimed of the three scalings of random layers, and how it is measured on the results of `scalings`."""
+"""Claims about the three scalings of random layers, and their measurements on the results of `scalings`."""
 
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from .. import tables
 
 DEPTHS = ((50, 1), (200, 1), (50, 4), (400, 1))  # layers and heads; the last at full scale only
 MIXED = ((200, 1), (100, 4))
 SETTINGS = ((0.1, 1), (0.025, 1), (0.1, 4), (0.025, 4), (0.00625, 4))  # eta and heads, deterministic scaling
-INTEGRATED = ((0.0, 1.0), (-0.9, 4.0))  # q at first, and when it is looked at
+INTEGRATED = ((0.0, 1.0), (-0.9, 4.0))  # initial q, and the final time
 RANKS = (0, 1, 16)  # 0: a full matrix
 LAW = {beta: law for (d, beta), law in tables.LAW.items() if d == 4}  # mean and deviation of q, by beta
 
@@ -85,7 +86,7 @@ def witness(name: str):
     return measure
 
 
-def read(rank: int):
+def second_moments(rank: int):
     def measure(results: Results) -> tuple[list[float], list[float]]:
         data = results.select(part="rank", rank=rank)
         return data["covariance"].values.tolist(), data["stderr"].values.tolist()
@@ -94,7 +95,7 @@ def read(rank: int):
 
 
 def approach(results: Results) -> bool:
-    """Whether each rank comes closer to the full matrix, by more than four standard errors until it is that close."""
+    """Whether each rank is closer to the full matrix than the one before, until it is within four standard errors."""
     import numpy as np
 
     full = results.select(part="rank", rank=0)
@@ -233,7 +234,7 @@ CLAIMS = [
         tolerance=4,
         tolerance_kind="sigma",
         detects=[0.04, 0.014],
-        measure=read(0),
+        measure=second_moments(0),
         source=f"{PAGE}, Two tokens",
         provenance="derived",
         note="B of rank one changes them by 0.04 and 0.014",
@@ -251,7 +252,7 @@ CLAIMS = [
         statement="Tokens that start at one place: their distance after 50 layers of one or four heads, every scaling",
         kind="at_most",
         expected=1e-12,
-        measure=lambda results: results.select(part="coincident")["apart"].values.tolist(),
+        measure=value("apart", part="coincident"),
         source=f"{PAGE}, One layer",
         provenance="derived",
     ),

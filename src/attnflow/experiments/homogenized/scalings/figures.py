@@ -1,4 +1,4 @@
-"""The pictures of `scalings`."""
+"""The figures of `scalings`."""
 
 from typing import Any
 
@@ -75,8 +75,8 @@ def deviation_from_the_average(results: Results) -> Any:
 
 
 def two_readings_of_the_noise(results: Results) -> Any:
-    """The mean of q from -0.9, d = 4, β = 1. Lines: the backward equation with the noise read as Itô's, and as
-    Stratonovich's, which adds a drift because the covariance depends on the tokens. Points, with two standard errors:
+    """The mean of q from -0.9, d = 4, β = 1. Lines: the backward equation with the noise interpreted by Itô, and by
+    Stratonovich, which adds a drift because the covariance depends on the tokens. Points, with two standard errors:
     random layers and Euler's scheme follow the first, Heun's scheme the second.
     """
     import numpy as np
@@ -114,9 +114,9 @@ def two_readings_of_the_noise(results: Results) -> Any:
 
 
 def common_noise(results: Results) -> Any:
-    """Sixty-four tokens on the sphere under random layers, β = 1, η = 0.1, at three times, with their way in the
-    last half unit of time. All see the same weights, so that neighbours are turned and pulled together alike. They
-    gather at one place, or, since in three dimensions opposite tokens attract each other, at two opposite ones.
+    """Sixty-four tokens on the sphere under random layers, β = 1, η = 0.1, at three times, with their paths in the
+    last half unit of time. All tokens share the weights, so that neighbours move alike. They gather at one point
+    or, since opposite tokens attract each other in three dimensions, at two opposite points.
     """
     import dataclasses
 
@@ -136,5 +136,5 @@ def common_noise(results: Results) -> Any:
             plot.tokens(late, ax=axes, trails=until > 0, camera=camera)
             axes.set_title(f"$t = {until:g}$")
         for extra in set(figure.axes) - set(panels) - {figure.axes[-1]}:
-            extra.remove()  # one scale of time serves both
+            extra.remove()  # one scale of time is enough
     return figure

@@ -1,4 +1,4 @@
-r"""The stochastic equation of two tokens by means that share nothing with the library, in NumPy, SciPy and diffrax.
+r"""The stochastic equation of two tokens computed without the library, in NumPy, SciPy and diffrax.
 
 The coefficients are the printed integrals over two correlated logits, by the trapezoidal rule; paths are those of
 diffrax in the ambient space, by Euler's scheme for the equation of Itô and by Heun's for that of Stratonovich; means
@@ -36,9 +36,9 @@ def _table(q: np.ndarray, beta: float) -> list[np.ndarray]:
 
 
 def backward(q0: float, ts: Any, *, d: int, beta: float, stratonovich: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    r"""Mean and deviation of $q$ at equispaced times, by Crank and Nicolson; nothing is asked of the ends.
+    r"""Mean and deviation of $q$ at equispaced times, by Crank and Nicolson; the ends need no boundary condition.
 
-    `stratonovich` adds the drift $\tfrac12(1-q^2)(C_{11}' - qC_{12}')$ that this reading of the noise would bring.
+    `stratonovich` adds the drift $\tfrac12(1-q^2)(C_{11}' - qC_{12}')$ of this interpretation.
     """
     from scipy.sparse import diags, identity
     from scipy.sparse.linalg import splu

@@ -1,8 +1,8 @@
 r"""Two tokens under random layers: they meet, or in few dimensions become opposite, at exponents known in closed form.
 
-Near $q = \pm1$ the gap $1 - |q|$ shrinks or grows exponentially. Exponents are measured from starts near the ends, on
-all paths: to select paths by where they end would bias them. From orthogonal tokens we count who ends where. Weights
-are drawn as far as the tokens see them, which has the same law.
+Near $q = \pm1$ the gap $1 - |q|$ shrinks or grows exponentially. Exponents are measured from starts near the ends,
+on all paths, because a selection of paths by their ends would be biased. From orthogonal tokens we count the ends.
+Only the products of weights with tokens are drawn, which has the same law.
 """
 
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def _exponents(cell: Cell) -> "xarray.Dataset":
 
 
 def _ends(cell: Cell) -> "xarray.Dataset":
-    """Which part of orthogonal pairs is nearly equal and nearly opposite at a late time."""
+    """The shares of orthogonal pairs that are nearly equal and nearly opposite at a late time."""
     import xarray
 
     import attnflow as af
@@ -67,7 +67,7 @@ def _ends(cell: Cell) -> "xarray.Dataset":
 
 
 def _paths(cell: Cell) -> "xarray.Dataset":
-    """A few paths of q, for the picture."""
+    """A few paths of q, for the figure."""
     import jax
     import numpy as np
     import xarray
@@ -91,7 +91,7 @@ EXPERIMENT = Experiment(
     id="homogenized-two-tokens",
     paper="homogenized",
     title="Two tokens under random layers: collapse, and opposite tokens in few dimensions",
-    summary="exponents at both ends, and who ends where",
+    summary="Exponents at both ends, and the shares of pairs that meet or become opposite.",
     cells=cells,
     compute=compute,
     claims=CLAIMS,

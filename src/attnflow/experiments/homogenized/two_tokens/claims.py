@@ -1,4 +1,4 @@
-"""What is claimed of two tokens under random layers, and how it is measured on the results of `two_tokens`."""
+"""Claims about two tokens under random layers, and their measurements on the results of `two_tokens`."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from ..tables import CONSTANTS, LAYERS, REPLICAS
 
 BETA = 2.0
 GAP = 1e-8  # 1 - |q| at the start, where exponents are measured
-SIDES = {1: "log_apart", -1: "log_against"}  # what is measured near which end
-LATE = {d: T for d, (T, *_) in LAYERS.items()}  # when orthogonal pairs are looked at, after 1200 layers
+SIDES = {1: "log_apart", -1: "log_against"}  # the variable measured near each end
+LATE = {d: T for d, (T, *_) in LAYERS.items()}  # time of the counts, after 1200 layers
 ENDS = {d: shares for d, (_, *shares) in LAYERS.items()}  # near 1, near -1, of 1500 pairs
 C_0, K = CONSTANTS[BETA]
 

@@ -1,4 +1,4 @@
-"""The pictures of `two_tokens`."""
+"""The figures of `two_tokens`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .claims import ENDS, antipodal, collapse
 
 def paths_to_two_ends(results: Results) -> Any:
     """Forty-eight paths of q = ⟨x₁, x₂⟩ from orthogonal tokens under random layers, β = 2, in dimension 2 (left) and 6
-    (right), against limit time. Colours say where a path is at time 16 and 48. In the plane about half of the pairs
+    (right), against limit time. Colours show where a path is at time 16 and 48. In the plane about half of the pairs
     become opposite; in dimension 6 all collapse, some after a visit to the other side.
     """
     from attnflow import plot

@@ -1,4 +1,4 @@
-"""Where two tokens start, and what is kept of them; imported when something is computed."""
+"""Starts of two tokens, and the statistics kept; imported only by computations."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _there(x: Any, key: Any) -> Any:
 
 
 def at(x: Any) -> Any:
-    """A sampler that always starts from `x`; the tokens are data of the compiled program, which serves all starts."""
+    """A sampler that always starts from `x`; the tokens are inputs of one compiled program for all starts."""
     return jax.tree_util.Partial(_there, jnp.asarray(x))
 
 
@@ -76,7 +76,7 @@ def last_states(model: Any, x0: Any, T: float | int, replicas: int, key: Any) ->
 
 
 def seeded(cell: dict[str, Any], *labels: int) -> Any:
-    """A key of its own for every computation of a cell."""
+    """A different key for every computation of a cell."""
     key = jax.random.key(cell["seed"])
     for label in labels:
         key = jax.random.fold_in(key, label)

@@ -1,7 +1,7 @@
-"""Transformers that interpolate exactly: what they cost, how exact they are, what softmax does to them.
+"""Transformers that interpolate exactly: their size, their error, and the effect of softmax.
 
-The blocks are built by `attnflow.interpolate`, run on the data, and compared with the wanted outputs and with the
-published count of blocks.
+`attnflow.interpolate` builds the blocks. Their outputs are compared with the desired ones, and their number with the
+published bound.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     return parts[cell["part"]](cell)
 
 
-def _told(report: Any) -> dict[str, float]:
+def _numbers(report: Any) -> dict[str, float]:
     names = ("sequences", "points", "blocks", "bound", "parameters", "per_point")
     numbers = {name: float(getattr(report, name)) for name in names}
     return numbers | {"error": float(report.error), "relative_error": float(report.relative_error)}
@@ -64,7 +64,7 @@ def _table(cell: Cell) -> "xarray.Dataset":
     start = time.perf_counter()
     network = af.interpolate(inputs, outputs, mode=cell["mode"])
     report = network.verify()
-    numbers = _told(report) | {"seconds": time.perf_counter() - start}
+    numbers = _numbers(report) | {"seconds": time.perf_counter() - start}
     if row.n[1] < 100:
         numbers["soft_error"] = network.verify(beta=BETA).error
     numbers["rounds"] = report.roles.get("round", 0)
@@ -85,7 +85,7 @@ def _fractions(cell: Cell) -> "xarray.Dataset":
     equal = [
         {tuple(y) for y in network(x)} == {tuple(y) for y in wanted.tolist()} for x, wanted in _pairs(inputs, outputs)
     ]
-    return xarray.Dataset(_told(network.verify()) | {"equal": ("sequence", [float(e) for e in equal])})
+    return xarray.Dataset(_numbers(network.verify()) | {"equal": ("sequence", [float(e) for e in equal])})
 
 
 def _stress(cell: Cell) -> "xarray.Dataset":
@@ -113,7 +113,7 @@ def _stress(cell: Cell) -> "xarray.Dataset":
 
 
 def _softmax(cell: Cell) -> "xarray.Dataset":
-    """The error against beta, and from which beta on there is none."""
+    """The error against beta, and the beta from which on it vanishes."""
     import numpy as np
     import xarray
 
@@ -139,7 +139,7 @@ def _softmax(cell: Cell) -> "xarray.Dataset":
 
 
 def _symmetry(cell: Cell) -> "xarray.Dataset":
-    """Permuted tokens: what the network makes of them, less the permuted images."""
+    """The images of permuted tokens less the permuted images."""
     import numpy as np
     import xarray
 

@@ -1,9 +1,10 @@
-"""What is claimed of exact interpolation, and how it is measured on the results of `exact`."""
+"""Claims about exact interpolation, and their measurements on the results of `exact`."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import Claim, Results
+from ..._measures import value
 
 PAGE = "docs/theory/interpolation.md"
 PAPER = "arXiv:2502.02270, main theorem"
@@ -88,10 +89,6 @@ def worst(part: str, variable: str) -> Callable[[Results], float]:
     return measure
 
 
-def family_error(family: str) -> Callable[[Results], float]:
-    return lambda results: float(results.select(part="stress", family=family)["error"])
-
-
 CLAIMS = [
     Claim(
         id="exact-bound",
@@ -143,13 +140,13 @@ CLAIMS = [
         statement="N = 1000 sequences of 1000 tokens in the plane, one output each: the error",
         kind="at_most",
         expected=1e-7,
-        measure=lambda results: float(results.select(part="table", row="N=1000")["error"]),
+        measure=value("error", part="table", row="N=1000"),
         source=f"{PAGE}, Measured",
         provenance="derived",
     ),
     Claim(
         id="exact-parameters",
-        statement="Numbers stored per output point and dimension, every row: O(dM), whatever the lengths",
+        statement="Numbers stored per output point and dimension, every row: O(dM), for all lengths",
         kind="at_most",
         expected=28.0,
         measure=lambda results: table(results, "per_point"),
@@ -180,7 +177,7 @@ CLAIMS = [
             statement=f"{description}: the largest relative error",
             kind="at_most",
             expected=1e-9,
-            measure=family_error(family),
+            measure=value("error", part="stress", family=family),
             source=f"{PAGE}, Measured",
             provenance="derived",
         )
@@ -190,7 +187,7 @@ CLAIMS = [
             ("scaled", "Inputs and outputs of sizes 1e−12 to 1e12, far from the origin or not"),
             ("lengths", "Lengths 1 and 500 side by side, every token three times"),
             ("permuted", "Every input in three orders"),
-            ("close", "Tokens 1e−9 apart that must be told apart"),
+            ("close", "Tokens 1e−9 apart that must be separated"),
         )
     ),
     Claim(
@@ -222,7 +219,7 @@ CLAIMS = [
     ),
     Claim(
         id="exact-softmax-sufficient",
-        statement="N = 6, n = 8: the relative error of softmax at the β that the margins give as enough",
+        statement="N = 6, n = 8: the relative error of softmax at the β that suffices by the margins",
         kind="at_most",
         expected=1e-9,
         measure=each("softmax", "at_sufficient"),

@@ -1,4 +1,4 @@
-"""The pictures of `exact`."""
+"""The figures of `exact`."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def states_after_each_step(results: Results) -> Any:
     """Three sequences of nine tokens in the plane, of which the network makes three points, one and two. (a) Inputs.
     (b) They are projected on a line, where they overlap; (c) rounds of attention move them to intervals of their own;
     (d) the largest token of each stays on the line, chosen others go to a circle (the last one is marked, x₂ > 0, and
-    follows); (e) attention collapses every sequence; (f) neurons place the points, rings are the outputs wanted.
+    follows); (e) attention collapses every sequence; (f) neurons place the points, rings are the desired outputs.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def states_after_each_step(results: Results) -> Any:
 
 def blocks_against_the_bound(results: Results) -> Any:
     """Blocks of the networks built, against the published number 2M + 2N + 1 (line), every row of the table. The
-    lengths of the sequences, up to 1000 tokens, play no part.
+    lengths of the sequences, up to 1000 tokens, do not matter.
     """
     import numpy as np
 
@@ -80,8 +80,8 @@ def blocks_against_the_bound(results: Results) -> Any:
 
 def softmax_against_hardmax(results: Results) -> Any:
     """The error of the same blocks with softmax attention, against β: six sequences of eight tokens, nine outputs. It
-    falls to that of rounding at once, where errors of attention no longer leave the plateaus of the last blocks.
-    Dotted: the β that the margins of the network give as enough.
+    drops to rounding error as soon as errors of attention stay within the plateaus of the last blocks.
+    Dotted: the β that suffices by the margins of the network.
     """
     from attnflow import plot
 
@@ -95,7 +95,7 @@ def softmax_against_hardmax(results: Results) -> Any:
                 data["beta"], data["error"], f"{marker}-", ms=3, color=plot.PALETTE[colour], lw=1.1, label=label
             )
             axes.axvline(float(data["sufficient"]), color=plot.PALETTE[colour], ls=":", lw=1.3)
-        axes.axvline(1e-9, color="#8A949E", ls=":", lw=1.3, label="enough by the margins")
+        axes.axvline(1e-9, color="#8A949E", ls=":", lw=1.3, label="sufficient by the margins")
         axes.set(xlim=(0.04, 500), ylim=(1e-17, 30))
         axes.set(xlabel=r"inverse temperature $\beta$", ylabel="largest error / largest output")
         axes.grid()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCHEDULE = 50_000  # epochs of the cosine schedule at the smallest eps
 WARM = ((1e-1, 5_000), (1e-2, 10_000), (1e-3, 50_000))  # eps and epochs
-DRAW = 0  # the numbers expected below belong to these data
+DRAW = 0  # the expected numbers are for these data
 
 
 def cells(scale: str) -> list[Cell]:

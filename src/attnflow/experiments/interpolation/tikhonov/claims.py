@@ -1,18 +1,15 @@
-"""What is claimed of regularised training, and how it is measured on the results of `tikhonov`."""
+"""Claims about regularised training, and their measurements on the results of `tikhonov`."""
 
 from ... import Claim, Results
+from ..._measures import value
 
 SMALL = 1e-4
 PAGE = "docs/theory/interpolation.md, Regularised training"
 FIGURE_A, FIGURE_B = "arXiv:2502.02270, figure 1a", "arXiv:2502.02270, figure 1b"
 
 
-def of(part: str, variable: str):
-    return lambda results: float(results.select(part=part)[variable])
-
-
 def at(epoch: int):
-    """The loss after so many epochs."""
+    """The loss after this number of epochs."""
     return lambda results: float(results.select(part="single")["loss"][epoch - 1])
 
 
@@ -47,7 +44,7 @@ CLAIMS = [
         kind="equal",
         expected=62.158,
         tolerance=5e-4,
-        measure=of("data", "square"),
+        measure=value("square", part="data"),
         source=PAGE,
         provenance="derived",
     ),
@@ -57,7 +54,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-20,
-        measure=of("data", "at_exact"),
+        measure=value("at_exact", part="data"),
         source=PAGE,
         provenance="derived",
     ),

@@ -1,4 +1,4 @@
-"""The picture of `tikhonov`."""
+"""The figure of `tikhonov`."""
 
 from typing import Any
 

@@ -48,13 +48,13 @@ def task(seed: int) -> Task:
     return Task(x, y, float(sum((p**2).sum() for p in exact.values())), start, exact)
 
 
-def distances(theta: Any, asking: Any, x: Any, y: Any) -> Any:
-    """Squared distances `(N, k)` of the images of the tokens `asking (N, k, d)` of sequences `x` from the targets."""
+def distances(theta: Any, queries: Any, x: Any, y: Any) -> Any:
+    """Squared distances `(N, k)` of the images of the tokens `queries (N, k, d)` of sequences `x` from the targets."""
     import jax
     import jax.numpy as jnp
 
-    score = (asking @ theta["Q"][0])[:, :, None] * (x @ theta["K"][0])[:, None, :]
-    z = theta["rho"] * asking + (jax.nn.softmax(score, axis=-1) @ x) @ theta["V"].T
+    score = (queries @ theta["Q"][0])[:, :, None] * (x @ theta["K"][0])[:, None, :]
+    z = theta["rho"] * queries + (jax.nn.softmax(score, axis=-1) @ x) @ theta["V"].T
     hidden = jax.nn.relu(z @ theta["U"].T + theta["b"][None, None, :])
     return jnp.sum((theta["eta"] * z + hidden @ theta["W"].T - y[:, None, :]) ** 2, axis=-1)
 
@@ -62,7 +62,8 @@ def distances(theta: Any, asking: Any, x: Any, y: Any) -> Any:
 def loss(theta: Any, x: Any, y: Any) -> Any:
     """The mean over sequences of the largest squared distance of a token from its target.
 
-    Its gradient is that of the farthest tokens alone: they are found without derivatives, and only they are followed.
+    Its gradient is that of the farthest tokens alone: they are selected without derivatives, and only they are
+    differentiated.
     """
     import jax
     import jax.numpy as jnp

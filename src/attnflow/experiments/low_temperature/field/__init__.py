@@ -2,7 +2,7 @@ r"""What attention reads at low temperature: closed forms of the field.
 
 From the uniform law a query reads $\rho\,y^*$ with a ratio of Bessel functions; from a smooth density the first
 correction is the gradient of its logarithm over $\kappa = \beta|B^\top x|$; from two antipodal clusters and from one
-cluster the field is elementary. These are the equations behind the phases.
+cluster the field is elementary. These equations explain the phases.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -123,8 +123,8 @@ EXPERIMENT = Experiment(
     title="What attention reads at low temperature",
     summary=(
         "Closed forms of the field: the uniform law gives a ratio of Bessel functions, a smooth density corrects it by "
-        "the gradient of its logarithm over β, and clusters give elementary functions. They fix conventions, too: it "
-        "is Bᵀx that is read."
+        "the gradient of its logarithm over β, and clusters give elementary functions. They also fix conventions: the "
+        "output is along Bᵀx."
     ),
     cells=cells,
     compute=compute,

@@ -1,6 +1,7 @@
-"""What is claimed of the field at low temperature, and how it is measured on the results of `field`."""
+"""Claims about the field at low temperature, and their measurements on the results of `field`."""
 
-from ... import Claim, Results
+from ... import Claim
+from ..._measures import difference, value
 
 KAPPAS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 BETAS = (0.3, 1.0, 4.0, 20.0, 100.0)
@@ -9,26 +10,14 @@ READS = f"{PAGE}, What attention reads"
 PHASES = f"{PAGE}, Three phases"
 
 
-def difference(part: str, first: str, second: str):
-    def measure(results: Results) -> list[float]:
-        data = results.select(part=part)
-        return (data[first] - data[second]).values.tolist()
-
-    return measure
-
-
-def of(part: str, variable: str):
-    return lambda results: results.select(part=part)[variable].values.tolist()
-
-
 CLAIMS = [
     Claim(
         id="field-bessel",
-        statement="Uniform law on 20 000 nodes, any B: the length of what is read less I₁(κ)/I₀(κ), κ from 0.1 to 1000",
+        statement="Uniform law on 20 000 nodes, any B: the length of the output less I₁(κ)/I₀(κ), κ from 0.1 to 1000",
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
-        measure=difference("circle", "length", "bessel"),
+        measure=difference("length", "bessel", part="circle"),
         source=READS,
         provenance="derived",
     ),
@@ -38,29 +27,29 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
-        measure=difference("circle", "along", "length"),
+        measure=difference("along", "length", part="circle"),
         source=READS,
         provenance="derived",
     ),
     Claim(
         id="field-convention",
-        statement="B = [[1, ½], [0, 1]], x = (1, 0), uniform law, β = 1000: what is read",
+        statement="B = [[1, ½], [0, 1]], x = (1, 0), uniform law, β = 1000: the output",
         kind="equal",
         expected=[0.894027, 0.447014],
         tolerance=1e-5,
-        measure=of("circle", "convention"),
+        measure=value("convention", part="circle"),
         source=f"{PAGE}, The model",
         provenance="derived",
         note="with a transposed B it would be (1, 0)",
     ),
     Claim(
         id="field-laplace",
-        statement="A smooth density, B = I, β = 1000, θ = 0.3 and 1.1: β times the tangential part of what is read",
+        statement="A smooth density, B = I, β = 1000, θ = 0.3 and 1.1: β times the tangential part of the output",
         kind="equal",
         expected=[0.26517, -0.32002],
         tolerance=0.002,
         tolerance_kind="rel",
-        measure=of("circle", "correction"),
+        measure=value("correction", part="circle"),
         source=READS,
         provenance="derived",
         note="the expansion gives the derivative of log ρ, up to a relative error of order 1/β",
@@ -71,7 +60,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-12,
-        measure=of("clusters", "antipodal"),
+        measure=value("antipodal", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),
@@ -81,7 +70,7 @@ CLAIMS = [
         kind="equal",
         expected=[-1 / 3, 1.0, -1.0],
         tolerance=1e-14,
-        measure=of("clusters", "rates"),
+        measure=value("rates", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),
@@ -91,7 +80,7 @@ CLAIMS = [
         kind="equal",
         expected=[-1 / 3, 1.0, -1.0],
         tolerance=1e-10,
-        measure=of("clusters", "linearised"),
+        measure=value("linearised", part="clusters"),
         source=PHASES,
         provenance="derived",
     ),

@@ -1,4 +1,4 @@
-"""The picture of `field`."""
+"""The figure of `field`."""
 
 from typing import Any
 

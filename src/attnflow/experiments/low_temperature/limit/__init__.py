@@ -1,8 +1,9 @@
-r"""The limit of zero temperature: a projection, and how fast it is approached.
+r"""The limit of zero temperature: a projection, and the rate of convergence to it.
 
-Tokens do not feel each other there, so that laws are followed with thousands of nodes and to late times. The distance
-to the limit decays at the rate $\min(c, k c_u/p)$: either tokens near the limit are the last, or those that started
-near the exceptional set. Cases: three planar pairs of matrices, a plane as limit in $\mathbb R^3$, a random pair.
+Tokens do not interact there, so that laws are followed with thousands of nodes and to late times. The distance
+to the limit decays at the rate $\min(c, k c_u/p)$: the last tokens are either those near the limit, or those that
+started near the exceptional set. Cases: three planar pairs of matrices, a plane as limit in $\mathbb R^3$, a random
+pair.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 NODES, NEAREST = 3000, 1e-11
 POINTS = 600  # in R³, where exact plans are computed
 LATE = (12.0, 16.0)  # rates are fitted here
-FAR = 0.5  # mass with |x₁| below this has not left yet
+FAR = 0.5  # tokens with |x₁| below this count as far from the limit
 
 
 def cells(scale: str) -> list[Cell]:
@@ -141,7 +142,7 @@ def _closed_form(cell: Cell) -> "xarray.Dataset":
 
 
 def _distances(cell: Cell) -> "xarray.Dataset":
-    """Two distances that have a closed form, by what they are used for here."""
+    """Two distances that have a closed form, against the methods used here."""
     import jax
     import numpy as np
     import xarray

@@ -1,6 +1,7 @@
-"""What is claimed of the limit of zero temperature, and how it is measured on the results of `limit`."""
+"""Claims about the limit of zero temperature, and their measurements on the results of `limit`."""
 
 from ... import Claim, Results
+from ..._measures import difference, value
 
 PLANAR = {  # diagonals of V and B
     "equal": ((2.0, 1.0), (1.0, 1.0)),
@@ -22,19 +23,7 @@ def rate(case: str, p: int):
 
 def predicted(results: Results) -> list[float]:
     planar = [float(results.select(part="planar", case=case)["predicted"].sel(p=p)) for case in PLANAR for p in (1, 2)]
-    return [*planar, *(escape(case, "predicted")(results) for case in ESCAPES)]
-
-
-def distances(results: Results) -> list[float]:
-    return results.select(part="plane")["W2"].values.tolist()
-
-
-def escape(case: str, variable: str = "rate"):
-    return lambda results: float(results.select(part="escape", case=case)[variable])
-
-
-def of(part: str, variable: str):
-    return lambda results: float(results.select(part=part)[variable])
+    return [*planar, *(value("predicted", part="escape", case=case)(results) for case in ESCAPES)]
 
 
 CLAIMS = [
@@ -73,7 +62,7 @@ CLAIMS = [
         expected=[0.6665, 0.1972, 0.0399, 0.00582, 0.00079],
         tolerance=0.01,
         tolerance_kind="rel",
-        measure=distances,
+        measure=value("W2", part="plane"),
         source=f"{PAGE}, A plane as limit",
         provenance="derived",
     ),
@@ -84,7 +73,7 @@ CLAIMS = [
             kind="equal",
             expected=expected,
             tolerance=0.005,
-            measure=escape(case),
+            measure=value("rate", part="escape", case=case),
             source=RATES,
             provenance="derived",
         )
@@ -96,7 +85,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-8,
-        measure=of("closed form", "difference"),
+        measure=value("difference", part="closed form"),
         source=f"{PAGE}, Zero temperature",
         provenance="derived",
     ),
@@ -106,7 +95,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-12,
-        measure=of("closed form", "projection"),
+        measure=value("projection", part="closed form"),
         source=f"{PAGE}, Zero temperature",
         provenance="derived",
     ),
@@ -115,7 +104,7 @@ CLAIMS = [
         statement="V = B = I: nothing moves, and the projection map is the identity",
         kind="equal",
         expected=0.0,
-        measure=of("closed form", "identity"),
+        measure=value("identity", part="closed form"),
         source=f"{PAGE}, Zero temperature",
         provenance="derived",
     ),
@@ -125,7 +114,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-10,
-        measure=lambda results: of("distances", "sorted")(results) - of("distances", "assigned")(results),
+        measure=difference("sorted", "assigned", part="distances"),
         source=f"{PAGE}, Distances",
         provenance="derived",
     ),
@@ -135,7 +124,7 @@ CLAIMS = [
         kind="equal",
         expected=1.0,
         tolerance=0.03,
-        measure=of("distances", "sliced"),
+        measure=value("sliced", part="distances"),
         source=f"{PAGE}, Distances",
         provenance="derived",
         note="its standard error is 0.4 per cent",

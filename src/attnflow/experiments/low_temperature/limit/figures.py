@@ -1,4 +1,4 @@
-"""The pictures of `limit`."""
+"""The figures of `limit`."""
 
 from typing import Any
 

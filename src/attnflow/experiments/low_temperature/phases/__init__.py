@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SPACING = 0.2  # of saved times
 SYNCHRONOUS = (1.0, 2.0, 4.0)
-SHOWN = 64.0  # the law at this inverse temperature is kept for a picture
+SHOWN = 64.0  # inverse temperature of the law in the figure
 
 
 def cells(scale: str) -> list[Cell]:
@@ -26,7 +26,7 @@ def cells(scale: str) -> list[Cell]:
     size = {"n": 800, "dt": 0.05} if full else {"n": 400, "dt": 0.1}
     return [
         {"matrices": "reference", "betas": list(BETAS), "l_min": 1e-5, "t1": 30.0, **size},
-        # The nodes with which the reference numbers were found: values depend on them by up to three per cent.
+        # The nodes of the reference computation: values depend on them by up to three per cent.
         {"matrices": "turned", "betas": list(TURNED), "l_min": 1e-12, "t1": 30.0, "n": 480, "dt": 0.1},
     ]
 

@@ -1,4 +1,4 @@
-"""What is claimed of the phases at low temperature, and how it is measured on the results of `phases`."""
+"""Claims about the phases at low temperature, and their measurements on the results of `phases`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +169,7 @@ CLAIMS = [
         measure=exit_slope,
         source=PHASES,
         provenance="derived",
-        note="a heuristic; beyond 128 exits are later and no theory says when",
+        note="a heuristic; beyond β = 128 exits are later, without a theory",
     ),
     Claim(
         id="phases-terminal",

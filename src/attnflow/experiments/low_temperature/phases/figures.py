@@ -1,4 +1,4 @@
-"""The pictures of `phases`."""
+"""The figures of `phases`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ CLOCK = r"$t$ (SA)"
 
 def three_phases(results: Results) -> Any:
     """W₂ to the two Diracs of zero temperature against time. First it falls along e^{−ct} (dashed), the larger β the
-    longer; dots mark t = log β, ticks below the time (1/2c) log β at which a cluster is as narrow as attention sees.
-    Then the clusters leave for the dominant eigenvector of V.
+    longer; dots mark t = log β, ticks below the time (1/2c) log β at which a cluster is as narrow as attention
+    resolves. Then the clusters leave for the dominant eigenvector of V.
     """
     import numpy as np
 
@@ -44,8 +44,8 @@ def three_phases(results: Results) -> Any:
 
 
 def closest_approach(results: Results) -> Any:
-    """How close the law comes to the limit of zero temperature, and when. Lines have the slopes of the theory, −1/2
-    and 1/(2c) = 3/2, and 1/(2c) + 1/(2μ) = 2 for the exit, a heuristic that holds up to β = 128.
+    """The least distance of the law to the limit of zero temperature, and its time. Lines have the slopes of the
+    theory, −1/2 and 1/(2c) = 3/2, and 1/(2c) + 1/(2μ) = 2 for the exit, a heuristic that holds up to β = 128.
     """
     import numpy as np
 
@@ -85,8 +85,8 @@ def closest_approach(results: Results) -> Any:
 
 
 def law_on_the_circle(results: Results) -> Any:
-    """The law of tokens at β = 64 at five times, as mass per radian, smoothed by 0.04: at first; when a cluster is as
-    narrow as attention sees; closest to the limit of zero temperature (±e₁, dashed); at the exit; at last (±e₂,
+    """The law of tokens at β = 64 at five times, as mass per radian, smoothed by 0.04: initially; when a cluster is as
+    narrow as attention resolves; closest to the limit of zero temperature (±e₁, dashed); at the exit; finally (±e₂,
     dotted).
     """
     import numpy as np
@@ -148,7 +148,7 @@ def _moments(data: Any) -> "tuple[numpy.ndarray, list[str]]":
     shown = data.sel(beta=64.0)
     exit_time, end = float(shown["exit"]), float(data["time"][-1])
     times = np.array([0.0, np.log(64.0) / (2 * STEADY), float(shown["t_min"]), exit_time, end])
-    return times, ["at first", "narrow clusters", "closest", "exit", "terminal"]
+    return times, ["initial", "narrow clusters", "closest", "exit", "terminal"]
 
 
 def colours(count: int) -> list[Any]:

@@ -36,7 +36,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     theta = angles("prepared")
     n = len(theta)
     joined = np.arange(2, n + 1)  # how many tokens are in the cluster after each merge
-    gap = theta[1:] - np.cumsum(theta)[:-1] / (joined - 1)  # to the mean of those before, which is conserved
+    gap = theta[1:] - np.cumsum(theta)[:-1] / (joined - 1)  # to the mean of the tokens before it, which is conserved
     formula = (np.log(np.tan(gap / 2)) - np.log(np.tan(near / 2))) / (joined / n * np.log(beta))
     return xarray.Dataset(
         {
@@ -53,7 +53,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _rise(staircase: Any, k: int) -> float:
-    """How long the energy takes from a tenth of the step to the merge by force, which takes no time."""
+    """The time of the energy from a tenth of the step to the merge by force, which is instantaneous."""
     import numpy as np
 
     plateau, after = staircase.plateaus[k], staircase.plateaus[k + 1]

@@ -1,4 +1,4 @@
-"""What is claimed of merging by force, and how it is measured on the results of `modified`."""
+"""Claims about merging by force, and their measurements on the results of `modified`."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ def heights(results: Results) -> list[float]:
 
 
 def rises_over_formula(results: Results) -> list[float]:
-    """How long the energy rises before a merge, over the formula, from β = 1000 on."""
+    """The time for which the energy rises before a merge, over the formula, from β = 1000 on."""
     return [float(v) for c, d in results if c["beta"] >= 1000 for v in d["rise"] / d["rise_formula"]]
 
 

@@ -1,9 +1,9 @@
-r"""Separated tokens: what the theorem of metastability promises, and what the flow does (section 2 of the paper).
+r"""Separated tokens: the theorem of metastability against the flow (section 2 of the paper).
 
-Two tokens near each of three orthogonal centres. The report gives the times between which the theorem promises three
-clusters; long runs tell when the tokens of a cap have met and when the first two caps merge. The flow is one of
-measures, so that tokens may be given in several copies: each of the six is four here, of a quarter of its weight, and
-the program is that of 24 tokens on the sphere.
+Two tokens near each of three orthogonal centres. The report gives the interval of time for which the theorem
+promises three clusters; long runs give the times at which the tokens of a cap have met and at which the first two caps
+merge. The flow acts on measures, so that a token may be split into copies: each of the six is four tokens of a quarter
+of its weight, and the program is that of 24 tokens on the sphere.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -94,14 +94,14 @@ def _lemma() -> "xarray.Dataset":
     beta, u0, c = np.array(points).T
     solved = []
     for b, u, k in points:
-        # s = -log(1 - u) as the variable and the time as the function: the end is then known.
+        # Time as a function of s = -log(1 - u), for which the end of the interval is known.
         solution = solve_ivp(
             lambda s, t, b=b: np.exp(b * np.exp(-s)) / -np.expm1(-s),
             (-np.log1p(-u), k * b),
             [0.0],
             method="DOP853",
             rtol=1e-11,
-            atol=1e-11,  # not zero: the solution starts there and a relative error would never be small
+            atol=1e-11,  # not zero: the solution starts at zero, where a relative error is never small
         )
         solved.append(solution.y[0, -1])
     return xarray.Dataset(
@@ -115,8 +115,8 @@ def _lemma() -> "xarray.Dataset":
 
 def promised_and_true_times(results: Results) -> Any:
     """Three orthogonal caps with two tokens each, SA: the theorem promises three clusters between the bounds of T₁ and
-    T₂ (shaded). In fact the tokens of a cap have met long before, and the first two caps merge long after. Both bounds
-    grow as slopes that the theorem states; that of the true time is 1 − cos u for the angle u of the clusters.
+    T₂ (shaded). In fact the tokens of a cap have met long before, and the first two caps merge long after. The theorem
+    states the slopes of both bounds; that of the true time is 1 − cos u for the angle u of the clusters.
     """
     import numpy as np
 
@@ -159,8 +159,8 @@ EXPERIMENT = Experiment(
     title="Separated tokens stay in clusters",
     summary=(
         "Tokens that start in separated caps collapse to a cluster in each cap by a time T₁ and stay until a time "
-        "T₂, which the theorem bounds. The bounds are computed for an example and compared with the flow, which keeps "
-        "the promise with much to spare."
+        "T₂, which the theorem bounds. The bounds are computed for an example and compared with the flow, which "
+        "satisfies them by a wide margin."
     ),
     cells=cells,
     compute=compute,

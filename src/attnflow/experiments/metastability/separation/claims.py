@@ -1,6 +1,7 @@
-"""What is claimed of separated tokens, and how it is measured on the results of `separation`."""
+"""Claims about separated tokens, and their measurements on the results of `separation`."""
 
 from ... import Claim, Results
+from ..._measures import difference
 
 EPS, LAMBDA = 0.005, 0.5
 NUMBERS = "docs/theory/metastability.md, Separated caps"
@@ -57,11 +58,6 @@ def early(results: Results) -> list[float]:
 def late(results: Results) -> list[float]:
     """Logarithm of the time of the first merge of caps over the bound of T2."""
     return [float(data["merge_log_t"].sel(left=2) - data["log_T2"]) for _, data in _separated(results)]
-
-
-def lemma(results: Results) -> list[float]:
-    data = results.select(part="lemma")
-    return (data["solved"] - data["lemma"]).values.tolist()
 
 
 def lemma_quadrature(results: Results) -> list[float]:
@@ -155,7 +151,7 @@ CLAIMS = [
         statement="u' = u(1 − u)exp(β(u − 1)) has 1 − u ≤ exp(−cβ) by the time of the lemma: true time less that",
         kind="at_most",
         expected=0.0,
-        measure=lemma,
+        measure=difference("solved", "lemma", part="lemma"),
         source="arXiv:2410.06833, Section 2; docs/theory/metastability.md, A scalar lemma",
         provenance="theorem",
     ),

@@ -1,7 +1,7 @@
 r"""Staircases of the energy: from many tokens to one cluster, over up to a hundred and forty decades of time.
 
-Clusters see each other with the kernel $e^{-\beta(1 - \cos u)}$, so that merges are separated by factors and not by
-differences of time. Here tokens of several data sets without chance are followed to the last merge, and the times of
+Clusters interact by the kernel $e^{-\beta(1 - \cos u)}$, so that merges are separated by factors of time, not by
+differences. Here tokens of several deterministic data sets are followed to the last merge, and the times of
 all merges are compared with those of SciPy (tests/witnesses/staircases.py).
 """
 
@@ -75,7 +75,7 @@ EXPERIMENT = Experiment(
     paper="metastability",
     title="Staircases of the energy",
     summary=(
-        "Tokens gather in clusters which wait for exponentially long times before two of them merge. The energy rises "
+        "Tokens gather in clusters, two of which merge after exponentially long times. The energy rises "
         "in steps whose heights are sums of squared masses. Merges of several data sets are timed, from a few units "
         "to 10¹⁴³, and compared with those of SciPy; in suitable clocks the energy approaches a step function."
     ),

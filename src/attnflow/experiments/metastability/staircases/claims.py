@@ -1,4 +1,4 @@
-"""What is claimed of staircases, and how it is measured on the results of `staircases`."""
+"""Claims about staircases, and their measurements on the results of `staircases`."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def times(left: list[int], **cell: Any):
 
 
 def beyond_bounds(results: Results) -> list[float]:
-    """How far the energy directly after a merge is outside of the interval that the masses allow, for each run."""
+    """The distance of the energy directly after a merge from the interval that the masses allow, for each run."""
     import numpy as np
 
     distances = []
@@ -103,7 +103,7 @@ def figure_from_gaps(results: Results) -> list[float]:
     ratios = []
     for cell, run in results.where(data="figure", kind="shifted USA").runs():
         beta = cell["beta"]
-        if beta < 2000:  # the third token feels the fourth
+        if beta < 2000:  # the fourth token acts on the third
             continue
         first = np.asarray(run.xs[0])
         theta = np.arctan2(first[:, 1], first[:, 0])
@@ -197,7 +197,7 @@ CLAIMS = [
     ),
     Claim(
         id="staircase-last-merge",
-        statement="The wait before the last merge over the time of two clusters alone, by quadrature, for each run",
+        statement="The time before the last merge over the time of two clusters alone, by quadrature, for each run",
         kind="equal",
         expected=1.0,
         tolerance=1e-4,
@@ -225,6 +225,6 @@ CLAIMS = [
         for_all=("beta",),
         source="arXiv:2410.06833, Section 3: SA and USA are gradient flows of the energy",
         provenance="theorem",
-        note="a merge by hand may change it by up to the mass of the pair times βr², that is by 10⁻⁶ at most",
+        note="a merge may change it by up to the mass of the pair times βr², that is by 10⁻⁶ at most",
     ),
 ]

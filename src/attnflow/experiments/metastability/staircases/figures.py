@@ -1,4 +1,4 @@
-"""The pictures of `staircases`."""
+"""The figures of `staircases`."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def saddle_to_saddle(results: Results) -> Any:
 
 
 def tree_on_the_sphere(results: Results) -> Any:
-    """Who merges with whom: 24 tokens on the sphere, SA at the largest β. The width of a branch grows with its mass."""
+    """The tree of merges: 24 tokens on the sphere, SA at the largest β. The width of a branch grows with its mass."""
     from attnflow import plot
 
     *_, (_, run) = results.where(data="S2").runs()

@@ -1,10 +1,10 @@
 r"""Modes on the circle and the clusters that come of them.
 
 Uniform tokens $\theta_j$ have the density $Z(\theta) = \sum_j e^{\beta\cos(\theta - \theta_j)}$. Softmax attention
-moves tokens up its gradient, so that its modes are the attractors of the field as it is at first. Here they are
-counted, compared with a closed form, and then tokens are followed: clusters at $t = 30$ and $t = 100$ are fewer, and
-fewer still wait on the metastable plateau, by which we mean the number of clusters, more than one, that lasts for the
-longest stretch of $\log t$ from $t = 1$ on.
+moves tokens up its gradient, so that its modes are the attractors of the initial field. Here they are counted and
+compared with a closed form, and then tokens are followed: clusters at $t = 30$ and $t = 100$ are fewer, and those on
+the metastable plateau fewer still. The plateau is defined as the number of clusters, more than one, that lasts for the
+longest interval of $\log t$ from $t = 1$ on.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DELTA = 1e-3  # clusters are linked by inner products of at least 1 - DELTA
 STEP = 0.1
-ROUGHLY = (1e-6, 1e-8)  # relative and absolute tolerance: merges must come in order and nearly at their times, no more
+ROUGHLY = (1e-6, 1e-8)  # relative and absolute tolerance: enough for the order of merges and their approximate times
 
 
 def cells(scale: str) -> list[Cell]:
@@ -116,15 +116,15 @@ def _plateaus(cell: Cell) -> "xarray.Dataset":
 
 
 def plateau(log_t: "numpy.ndarray", left: "numpy.ndarray") -> "tuple[numpy.ndarray, numpy.ndarray]":
-    r"""The number of clusters, more than one, that lasts longest in $\log t$ from $t = 1$ on, and for how long.
+    r"""The number of clusters, more than one, that lasts longest in $\log t$ from $t = 1$ on, and its duration.
 
     `log_t`, `left`: times of the merges of each draw and the clusters that they leave, `(draws, n - 1)`, filled up with
-    NaN and 0. Before $t = 1$ tokens that were drawn close to each other meet, at times that say nothing of plateaus.
+    NaN and 0. Before $t = 1$ tokens that were drawn close to each other meet, at times unrelated to plateaus.
     """
     import numpy as np
 
     since = np.maximum(log_t, 0.0)
-    lasts = np.nan_to_num(np.diff(since, axis=1), nan=0.0)  # the last merge leaves one cluster, for ever
+    lasts = np.nan_to_num(np.diff(since, axis=1), nan=0.0)  # the last merge leaves one cluster, forever
     at = lasts.argmax(axis=1)[:, None]
     return np.take_along_axis(left, at, axis=1)[:, 0], np.take_along_axis(lasts, at, axis=1)[:, 0]
 
@@ -148,9 +148,9 @@ EXPERIMENT = Experiment(
     summary=(
         "Uniform tokens on the circle. The number of modes of their density has a closed form in the limit of many "
         "tokens, near √(3β/2). Softmax attention carries tokens up to these modes; close modes merge early, so that "
-        "clusters at t = 30 are fewer than modes at first, and modes are fewer than the pattern that grows fastest out "
-        "of the uniform measure has waves. On the plateau that lasts longest in log t two clusters are left, sometimes "
-        "three, whatever β is."
+        "clusters at t = 30 are fewer than initial modes, and there are fewer modes than waves in the fastest "
+        "growing pattern around the uniform measure. On the plateau that lasts longest in log t two clusters are left, "
+        "sometimes three, for every β."
     ),
     cells=cells,
     compute=compute,

@@ -1,8 +1,9 @@
-"""What is claimed of modes on the circle and of clusters, and how it is measured on the results of `circle`."""
+"""Claims about modes on the circle and of clusters, and their measurements on the results of `circle`."""
 
 import math
 
 from ... import Claim, Results
+from ..._measures import mean_and_error, with_reference_error
 
 PAGE = "docs/theory/modes.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -25,21 +26,19 @@ TABLE: dict[tuple[int, float], tuple[float, float] | None] = {
 }
 # t -> mean number of clusters of 32 tokens at each beta, over 512 draws (tests/witnesses/sphere_draws.py).
 CLUSTERS = {30.0: (2.0898, 3.2051, 4.2031, 5.6562), 100.0: (1.9102, 2.8809, 3.8809, 5.2129)}
-# What claims must detect: how many more modes there were at first, and how many more clusters at t = 30.
+# What claims must detect: the numbers of initial modes and of clusters at t = 30 that are more than these.
 MORE = {30.0: (0.3, 0.4, 0.6, 1.0), 100.0: (0.17, 0.3, 0.3, 0.43)}
 REFERENCE_DRAWS = 512
 
 
 def number_of_modes(results: Results, n: int, beta: float) -> tuple[float, float]:
     """The mean over draws with its standard error."""
-    values = results.select(part="modes", n=n, beta=beta)["modes"]
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
+    return mean_and_error(results.select(part="modes", n=n, beta=beta)["modes"])
 
 
 def on_the_plateau(results: Results, beta: float) -> tuple[float, float]:
     """Clusters on the plateau that lasts longest in log t: mean over draws and its standard error."""
-    values = results.select(part="plateaus")["held"].sel(beta=beta)
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
+    return mean_and_error(results.select(part="plateaus")["held"].sel(beta=beta))
 
 
 def clusters(results: Results, beta: float, t: float) -> tuple[float, float, int]:
@@ -49,14 +48,6 @@ def clusters(results: Results, beta: float, t: float) -> tuple[float, float, int
     mean = float((draws * draws["clusters"]).sum()) / total
     square = float((draws * draws["clusters"] ** 2).sum()) / total
     return mean, math.sqrt((square - mean**2) * total / (total - 1)), total
-
-
-def compared_modes(n: int, beta: float, error: float):
-    def measure(results: Results) -> tuple[float, float]:
-        value, own = number_of_modes(results, n, beta)
-        return value, math.hypot(own, error)
-
-    return measure
 
 
 def compared_clusters(beta: float, t: float):
@@ -127,7 +118,7 @@ def _modes_claim(n: int, beta: float, number: tuple[float, float] | None) -> Cla
         tolerance=SIGMA,
         tolerance_kind="sigma",
         detects=fewer[beta],
-        measure=compared_modes(n, beta, error),
+        measure=with_reference_error(number_of_modes, n, beta, error=error),
         source=f"{PAGE}, The circle",
         provenance="derived",
         note="the closed form for many tokens" if number is None else "against modes counted on a grid, by NumPy",
@@ -158,15 +149,15 @@ CLAIMS = [
             measure=compared_clusters(beta, t),
             source=f"{PAGE}, Modes and clusters",
             provenance="derived",
-            note="standard errors of ours and of the reference draws together; it would tell clusters from "
-            + ("the modes at first" if t < 50 else "those at t = 30"),
+            note="standard errors of ours and of the reference draws combined; it distinguishes clusters from "
+            + ("the initial modes" if t < 50 else "those at t = 30"),
         )
         for t, means in CLUSTERS.items()
         for beta in BETAS
     ),
     Claim(
         id="circle-fewer-clusters-than-modes",
-        statement="There are fewer clusters at t = 30 than modes at first, at each β",
+        statement="There are fewer clusters at t = 30 than initial modes, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=clusters_below_modes,
@@ -176,7 +167,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-fewer-modes-than-waves",
-        statement="There are fewer modes at first than waves in the pattern that grows fastest, at each β",
+        statement="There are fewer initial modes than waves in the fastest growing pattern, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=modes_below_fastest,
@@ -186,7 +177,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-plateau-below-modes",
-        statement="On the longest plateau of log t there are fewer clusters than modes at first, at each β",
+        statement="On the longest plateau of log t there are fewer clusters than initial modes, at each β",
         kind="at_least",
         expected=SIGMA,
         measure=plateau_below_modes,
@@ -215,7 +206,7 @@ CLAIMS = [
     ),
     Claim(
         id="circle-certified",
-        statement="Every single number of modes is certified",
+        statement="Every number of modes is certified",
         kind="property",
         measure=all_certified,
         source=f"{PAGE}, Counting modes",

@@ -1,4 +1,4 @@
-"""Figures of `circle`."""
+"""The figures of `circle`."""
 
 from typing import Any
 
@@ -41,9 +41,9 @@ def number_of_modes(results: Results) -> Any:
 
 
 def modes_and_clusters(results: Results) -> Any:
-    """32 uniform tokens on the circle: the modes of their density at first, the clusters at t = 30 and 100 and on the
-    plateau (means with two standard errors), and the waves k_max of the pattern that grows fastest out of the uniform
-    measure. The plateau is the number of clusters, more than one, that lasts longest in log t from t = 1 on.
+    """32 uniform tokens on the circle: the modes of their initial density, the clusters at t = 30 and 100 and on the
+    plateau (means with two standard errors), and the waves k_max of the fastest growing pattern around the
+    uniform measure. The plateau is the number of clusters, more than one, that lasts longest in log t from t = 1 on.
     """
     import math
 

@@ -14,7 +14,7 @@ from .figures import density_and_modes, growth, where_modes_are
 if TYPE_CHECKING:
     import xarray
 
-GROWTH = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # at n = 10,000, for the picture
+GROWTH = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # at n = 10,000, for the figure
 
 
 def cells(scale: str) -> list[Cell]:
@@ -39,7 +39,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _counts(cell: Cell) -> "xarray.Dataset":
-    """The number of modes of every draw, in all and up to the end of the belt; and what the formulas say."""
+    """The number of modes of every draw, in all and up to the end of the belt; and the formulas."""
     import numpy as np
     import xarray
 
@@ -102,8 +102,8 @@ EXPERIMENT = Experiment(
     title="Modes of a Gaussian kernel density estimate",
     summary=(
         "Standard normal data, a Gaussian kernel of bandwidth 1/√β. Where many tokens share a bandwidth their density "
-        "is smooth and has one mode; in a belt further out it wiggles, and there the modes are; beyond, tokens are "
-        "alone. The number of modes and where they stand are compared with the formula of Kac and Rice."
+        "is smooth and has one mode; in a belt further out it oscillates and has most modes; beyond, tokens are "
+        "isolated. The number and the positions of modes are compared with the formula of Kac and Rice."
     ),
     cells=cells,
     compute=compute,

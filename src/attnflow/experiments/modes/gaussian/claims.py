@@ -1,9 +1,10 @@
-"""What is claimed of modes of Gaussian data, and how it is measured on the results of `gaussian`."""
+"""Claims about modes of Gaussian data, and their measurements on the results of `gaussian`."""
 
 import math
 from typing import NamedTuple
 
 from ... import Claim, Results
+from ..._measures import mean_and_error, with_reference_error
 
 PAGE = "docs/theory/modes.md"
 SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
@@ -12,7 +13,7 @@ SIGMA = 4.0  # combined standard errors: one false alarm in 16,000
 class Row(NamedTuple):
     """Counted on a grid: mean and standard error in all and up to the belt's end, and the formula there.
 
-    `draws` are ours at full scale. `beyond` is how many modes are beyond the belt: what a claim must detect.
+    `draws` are ours at full scale. `beyond` is the number of modes beyond the belt, which a claim must detect.
     """
 
     draws: int
@@ -31,7 +32,7 @@ class Picture(NamedTuple):
 
 
 PICTURE = Picture(10_000, 100.0, 80)
-QUICK = {1000: 1000, 10_000: 80}  # draws of so many tokens at quick scale
+QUICK = {1000: 1000, 10_000: 80}  # number of draws at quick scale, by n
 TABLE = {  # tests/witnesses/line_modes.py counts them again
     (1000, 10.0): Row(8000, (1.127, 0.004), 0.12, (1.007, 0.001), 1.0108),
     (1000, 100.0): Row(8000, (8.726, 0.020), 1.4, (7.268, 0.017), 7.3268),
@@ -46,18 +47,7 @@ TABLE = {  # tests/witnesses/line_modes.py counts them again
 
 def mean(results: Results, variable: str, n: int, beta: float) -> tuple[float, float]:
     """Over the draws, with its standard error."""
-    values = results.select(part="counts", n=n, beta=beta)[variable]
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(values.size)
-
-
-def compared(variable: str, n: int, beta: float, error: float):
-    """A mean with the standard error of its difference from the reference."""
-
-    def measure(results: Results) -> tuple[float, float]:
-        value, own = mean(results, variable, n, beta)
-        return value, math.hypot(own, error)
-
-    return measure
+    return mean_and_error(results.select(part="counts", n=n, beta=beta)[variable])
 
 
 def plain_mean(variable: str):
@@ -69,7 +59,7 @@ def formula(results: Results) -> list[float]:
 
 
 def inside(results: Results) -> tuple[list[float], list[float]]:
-    """Numbers up to the end of the belt; one per cent of the formula, its own error, counts as four standard errors."""
+    """Numbers up to the end of the belt; one per cent of the formula counts as four standard errors."""
     means = [mean(results, "inside", n, beta) for n, beta in JUDGED]
     own = (0.01 * (TABLE[key].kac_rice or math.nan) / SIGMA for key in JUDGED)
     return [value for value, _ in means], [math.hypot(e, o) for (_, e), o in zip(means, own, strict=True)]
@@ -106,11 +96,11 @@ def _claims(n: int, beta: float, row: Row) -> list[Claim]:
             tolerance=SIGMA,
             tolerance_kind="sigma",
             detects=row.beyond,
-            measure=compared(variable, n, beta, number[1]),
+            measure=with_reference_error(mean, variable, n, beta, error=number[1]),
             source=f"{PAGE}, Numbers on the line",
             provenance="derived",
             scales=None if n in QUICK else ("full",),
-            note="standard errors of ours and of the reference together; it would tell modes in the belt from all",
+            note="standard errors of ours and of the reference combined; modes beyond the belt are detected",
         )
         for variable, what, number in counted
         if number is not None
@@ -156,7 +146,7 @@ CLAIMS = [
         measure=inside,
         source=f"{PAGE}, Kac and Rice",
         provenance="derived",
-        note="it would tell these modes from all",
+        note="it distinguishes these modes from all modes",
     ),
     Claim(
         id="gaussian-leading-order",
@@ -168,7 +158,7 @@ CLAIMS = [
     ),
     Claim(
         id="gaussian-certified",
-        statement="Every single number of modes is certified",
+        statement="Every number of modes is certified",
         kind="property",
         measure=all_certified,
         source=f"{PAGE}, Counting modes",

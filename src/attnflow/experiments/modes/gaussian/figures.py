@@ -1,4 +1,4 @@
-"""Figures of `gaussian`."""
+"""The figures of `gaussian`."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from .claims import mean
 
 
 def density_and_modes(results: Results) -> Any:
-    """The density estimate of one draw, n = 10,000 and β = 100, with its modes; above as it is, below its logarithm, in
-    which the modes of the tails are seen. Shaded: the belt in which the theorem expects them.
+    """The density estimate of one draw, n = 10,000 and β = 100, with its modes; above the density, below its logarithm,
+    which shows the modes of the tails. Shaded: the belt in which the theorem expects them.
     """
     import numpy as np
 
@@ -35,8 +35,9 @@ def density_and_modes(results: Results) -> Any:
 
 
 def where_modes_are(results: Results) -> Any:
-    """Where the modes of 80 draws stand, n = 10,000 and β = 100: modes per draw and unit length, and the formula of Kac
-    and Rice, which is dashed where it does not hold, past the belt. The peak in the middle is the one mode of the bulk.
+    """The positions of the modes of 80 draws, n = 10,000 and β = 100: modes per draw and unit length, and the formula
+    of Kac and Rice, which is dashed where it does not hold, past the belt. The peak in the middle is the one mode of
+    the bulk.
     """
     import numpy as np
 

@@ -1,5 +1,5 @@
-r"""Flows of the perceptron block: the energy is monotone, repelling tokens gather in atoms where theory says atoms, and
-attracting ones may stay apart.
+r"""Flows of the perceptron block: the energy is monotone, repelling tokens gather in atoms where theory predicts them,
+and attracting ones may stay apart.
 
 All runs use the classical Runge-Kutta method with fixed steps. Tokens start from fixed clouds: how many clusters
 are left at a time, and how fast the last ones settle, depends on the start.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STEP = 0.2  # of runs on the circle
 TOKENS, NEURONS = 64, 6  # on the sphere
 OMEGA, BIAS = 2.0, -0.3
-DRAW = 0  # of tokens and neurons on the sphere: how fast the last tokens settle depends on it, and so not on the seed
+DRAW = 0  # of tokens and neurons on the sphere; fixed, since the time at which tokens settle depends on it
 
 
 def cells(scale: str) -> list[Cell]:
@@ -75,7 +75,7 @@ def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     activation, omega = SPHERE[cell["case"]]
     a = af.sphere.uniform(n=NEURONS, d=3, key=jax.random.key(DRAW))
     weight = np.full(NEURONS, omega)
-    if cell["case"] == "two maxima":  # the others have no weight: one program serves all
+    if cell["case"] == "two maxima":  # the others have no weight, so that all cases share one program
         a = a.at[:2].set(np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]))
         weight[2:] = 0
     perceptron = af.models.Perceptron(a, BIAS, weight, activation)
@@ -97,7 +97,7 @@ def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
         "clusters": af.clusters(run, at=-1).count,
         "criticality": af.reductions.localization.criticality(run),
         "external": (("latitude", "longitude"), external),
-        # The maximum of U, on the grid or where tokens found a larger value.
+        # The maximum of U, on the grid or at a token with a larger value.
         "largest": max(float(external.max()), float(perceptron.potential(run.final).max())),
     }
     return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), run
@@ -120,7 +120,7 @@ def _signs(cell: Cell) -> "xarray.Dataset":
 
 
 def _four_flows(a: Any, b: Any, omega: Any, x0: Any, w: Any, h: float = 1e-5) -> tuple[Any, Any]:
-    """Energies along the four flows; and dE/dt from energies a little ahead and behind, less ±Σ wᵢ mᵢ |vᵢ|²."""
+    """Energies along the four flows; and dE/dt by central differences, less ±Σ wᵢ mᵢ |vᵢ|²."""
     import jax
     import jax.numpy as jnp
 
@@ -130,7 +130,7 @@ def _four_flows(a: Any, b: Any, omega: Any, x0: Any, w: Any, h: float = 1e-5) ->
     for repulsive, divided in ((False, False), (False, True), (True, False), (True, True)):
         model = af.PerceptronBlock(1.0, af.models.Perceptron(a, b, omega, "gelu"), repulsive, divided)
 
-        def seen(x: Any, model: Any = model) -> tuple[Any, Any]:
+        def energy_and_error(x: Any, model: Any = model) -> tuple[Any, Any]:
             v = af.models.field(model, 0.0, x, w)
             moved = model.space.retract(jnp.stack([x, x, x]), jnp.array([0.0, h, -h])[:, None, None] * v)
             declared = model.energy()
@@ -139,7 +139,7 @@ def _four_flows(a: Any, b: Any, omega: Any, x0: Any, w: Any, h: float = 1e-5) ->
             rate = declared.direction * jnp.sum(metric * jnp.sum(v**2, axis=1))
             return energy, (ahead - behind) / (2 * h) - rate
 
-        energy, error = jax.lax.map(seen, runge_kutta(model, x0, w, step=0.05, between=5, saved=24))
+        energy, error = jax.lax.map(energy_and_error, runge_kutta(model, x0, w, step=0.05, between=5, saved=24))
         energies.append(energy)
         errors.append(error)
     return jnp.stack(energies), jnp.stack(errors)
@@ -170,7 +170,7 @@ def runge_kutta(model: Any, x0: Any, w: Any, *, step: float, between: int, saved
 
 
 def _poles(cell: Cell) -> "xarray.Dataset":
-    """Two clusters at opposite maxima of U, one of them turned a little: how fast it comes back, or leaves."""
+    """Two clusters at opposite maxima of U, one of them slightly displaced: the rate at which it returns or leaves."""
     import jax
     import jax.numpy as jnp
     import numpy as np

@@ -1,8 +1,9 @@
-"""What is claimed of flows of the perceptron block, and how it is measured on the results of `flow`."""
+"""Claims about flows of the perceptron block, and their measurements on the results of `flow`."""
 
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..cases import I1, PAGE, E
 
 CIRCLE = {  # activation, omega
@@ -38,7 +39,7 @@ def mean_cosine(case: str, n: int):
 
 
 def violations(part: str, sign: int):
-    """By how much the energy ever changes in the wrong direction between saved times, in every run."""
+    """The largest change of the energy in the wrong direction between saved times, in every run."""
 
     def measure(results: Results) -> list[float]:
         import numpy as np
@@ -68,10 +69,6 @@ def from_the_poles(results: Results) -> float:
     return float(abs(abs(x[:, 1]) - 1).max())
 
 
-def rates(results: Results) -> list[float]:
-    return results.select(part="poles")["rate"].values.tolist()
-
-
 def claim(id: str, statement: str, kind: Any, expected: Any, measure: Any, source: str, tolerance=0.0, **more) -> Claim:
     settings = {"provenance": "derived", **more}
     return Claim(
@@ -98,7 +95,7 @@ CLAIMS = [
     ),
     claim(
         "block-energy-monotone",
-        "The same four flows: by how much the energy ever goes the wrong way",
+        "The same four flows: the largest change of the energy in the wrong direction",
         "at_most",
         1e-12,
         violations_of_signs,
@@ -198,7 +195,7 @@ CLAIMS = [
         "Clusters of mass 0.7 and 0.3 at the poles, the first displaced: its rate is 0.3/e − ω(1 + b), ω = 2 and 0",
         "equal",
         [0.3 / E - 2.0 * 0.7, 0.3 / E],
-        rates,
+        value("rate", part="poles"),
         CLIMB,
         1e-6,
     ),

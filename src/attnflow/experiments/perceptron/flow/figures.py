@@ -1,4 +1,4 @@
-"""The pictures of `flow`."""
+"""The figures of `flow`."""
 
 from typing import Any
 

@@ -32,7 +32,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _minimiser(cell: Cell) -> "xarray.Dataset":
-    """The minimiser with its certificate, what theory says, and the density that makes the circle critical."""
+    """The minimiser with its certificate, the verdict of theory, and the density that makes the circle critical."""
     import numpy as np
     import xarray
 
@@ -97,8 +97,8 @@ EXPERIMENT = Experiment(
     summary=(
         "Repelling tokens in the potential of a perceptron: the law of least energy, with a certificate. For "
         "ReLU, tanh and GELU it is a few atoms; a linear potential, and an exponential one that is flatter than the "
-        "kernel, have a density. The coefficients of the kernel decay so fast that many atoms cannot be told from a "
-        "density in double precision, and the verdict says so."
+        "kernel, have a density. The coefficients of the kernel decay so fast that many atoms cannot be distinguished "
+        "from a density in double precision, and the verdict says so."
     ),
     cells=cells,
     compute=compute,

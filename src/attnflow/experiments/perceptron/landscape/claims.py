@@ -1,8 +1,9 @@
-"""What is claimed of the landscape on the circle, and how it is measured on the results of `landscape`."""
+"""Claims about the landscape on the circle, and their measurements on the results of `landscape`."""
 
 from typing import Any
 
 from ... import Claim, Results
+from ..._measures import value
 from ..cases import ATOMIC, CASES, DENSITIES, I0, I1, NAMES, PAGE, VERDICTS, E
 
 # case: angles in degrees, masses, least energy
@@ -23,10 +24,6 @@ TABLE = f"{PAGE}, Minimisers"
 THEORY = f"{PAGE}, Atoms or a density"
 RULE = f"{PAGE}, The numerical verdict"
 CLIMB = f"{PAGE}, The attractive case"
-
-
-def of(case: str, variable: str):
-    return lambda results: results.select(part="minimiser", case=case)[variable].values.tolist()
 
 
 def angles(case: str):
@@ -60,13 +57,13 @@ def verdicts(variable: str, expected: str, cases: Any):
 
 
 def off_the_witness(results: Results) -> list[float]:
-    """How far the grid's energy is from the minimiser's; the grid has fewer laws, and its energy is larger."""
+    """The energy on the grid less that of the minimiser; the grid has fewer laws, so its energy is larger."""
     energies = [(c["case"], float(data["energy"])) for c, data in results.where(part="witness")]
     return [energy - float(results.select(part="minimiser", case=case)["energy"]) for case, energy in energies]
 
 
 def cells_off(results: Results) -> list[float]:
-    """How many cells of the grid an atom is from the nearest angle at which the grid's potential touches its floor."""
+    """The distance of an atom, in cells, from the nearest angle at which the grid's potential touches its floor."""
     import numpy as np
 
     worst = []
@@ -78,7 +75,7 @@ def cells_off(results: Results) -> list[float]:
 
 
 def moments_off(case: str):
-    """The means of cos nθ, n = 1, ..., 4, of the sixteen atoms that were found, less those of theory's density."""
+    """The means of cos nθ, n = 1, ..., 4, of the sixteen atoms, less those of the density of theory."""
     return lambda results: results.select(part="minimiser", case=case)["moments_off"].values.tolist()
 
 
@@ -107,7 +104,12 @@ CLAIMS = [
             equal(f"minimiser-{case}-angles", f"{NAMES[case]}: angles of the atoms", places, angles(case), TABLE, 0.3),
             equal(f"minimiser-{case}-masses", f"{NAMES[case]}: their masses", weights, masses(case), TABLE, 2e-3),
             equal(
-                f"minimiser-{case}-energy", f"{NAMES[case]}: the least energy", energy, of(case, "energy"), TABLE, 1e-5
+                f"minimiser-{case}-energy",
+                f"{NAMES[case]}: the least energy",
+                energy,
+                value("energy", part="minimiser", case=case),
+                TABLE,
+                1e-5,
             ),
         )
     ),
@@ -122,13 +124,13 @@ CLAIMS = [
     ),
     holds(
         "verdict-atomic",
-        "ReLU (ω = 3, −3, b = −1/2, β = 4), tanh (β = 1, 4), GELU, linear above the threshold: found atomic",
+        "ReLU (ω = 3, −3, b = −1/2, β = 4), tanh (β = 1, 4), GELU, linear above the threshold: the verdict is atomic",
         verdicts("verdict", "atomic", ATOMIC),
         RULE,
     ),
     holds(
         "verdict-density",
-        "A linear potential below the threshold, and exp(z/2) at β = 1: found to be a density",
+        "A linear potential below the threshold, and exp(z/2) at β = 1: the verdict is a density",
         verdicts("verdict", "density", DENSITIES),
         RULE,
     ),
@@ -148,18 +150,25 @@ CLAIMS = [
     holds("theory-density", "… and densities", verdicts("expected", "density", DENSITIES), THEORY),
     equal(
         "cold-atoms",
-        "At β = 4, ReLU and tanh: so many atoms",
+        "At β = 4, ReLU and tanh: the number of atoms",
         [11, 8],
         over("atoms", ("relu-cold", "tanh-cold")),
         TABLE,
         0.0,
     ),
-    equal("slack-tanh", "tanh: the slack away from the atoms", 0.22, of("tanh", "slack"), TABLE, 0.005),
+    equal(
+        "slack-tanh",
+        "tanh: the slack away from the atoms",
+        0.22,
+        value("slack", part="minimiser", case="tanh"),
+        TABLE,
+        0.005,
+    ),
     equal(
         "slack-exp",
         "exp(1.5 z): the slack away from the atoms",
         2.4e-6,
-        of("exp-long", "slack"),
+        value("slack", part="minimiser", case="exp-long"),
         TABLE,
         5e-8,
     ),
@@ -184,7 +193,7 @@ CLAIMS = [
         "density-energy",
         "Linear, half of the threshold: the least energy is I₀/2 − I₁/16",
         I0 / 2 - I1 / 16,
-        of("linear", "energy"),
+        value("energy", part="minimiser", case="linear"),
         THEORY,
         1e-10,
     ),
@@ -211,7 +220,7 @@ CLAIMS = [
         "maximiser-dirac",
         "ReLU, ω = 3: an ascent from a law that is spread ends at e/2 + max U, the Dirac at the maximum of U",
         E / 2 + 1.5,
-        lambda results: float(results.select(part="maximiser")["best"]),
+        value("best", part="maximiser"),
         CLIMB,
         1e-7,
     ),

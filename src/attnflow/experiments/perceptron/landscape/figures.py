@@ -1,4 +1,4 @@
-"""The pictures of `landscape`."""
+"""The figures of `landscape`."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ SHOWN = ("relu", "relu-minus", "tanh", "gelu")
 
 
 def minimisers(results: Results) -> Any:
-    """The laws of least energy at β = 1. Above: the circle, coloured by U, with an atom where a line leaves it, as long
-    as its mass. Below: the potential p = K * μ + U less its floor; it touches zero at the atoms (dots) and nowhere
+    """The laws of least energy at β = 1. Above: the circle, coloured by U; each line is an atom, its length the
+    mass. Below: the potential p = K * μ + U less its floor; it touches zero at the atoms (dots) and nowhere
     else, which certifies the law.
     """
     import numpy as np
@@ -39,7 +39,7 @@ def minimisers(results: Results) -> Any:
 
 
 def atoms_against_density(results: Results) -> Any:
-    """Atoms, and what looks like them. Left: ReLU, three atoms; p leaves its floor at once. Middle: the exponential
+    """Atoms and densities. Left: ReLU, three atoms; p leaves its floor at once. Middle: the exponential
     potential with |a| = 1.5 β is atomic by theory, but between atoms p comes back to within 3e-6 of its floor: in
     numbers alone this is undecided. Right, the control: a linear potential below the threshold. Sixteen atoms are not
     enough, their masses sample the density of theory (line), and p is constant to the last digit.
@@ -100,7 +100,7 @@ def _stems(ax: Any, data: Any) -> None:
 
 
 def _shades(values: Any) -> Any:
-    """Colours of numbers between 0 and 1; or, of nothing, what a colour bar is made of."""
+    """Colours of numbers between 0 and 1; for `None`, the mappable of a colour bar."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 

@@ -1,4 +1,4 @@
-"""Other ways to the minimiser and the maximiser, for comparison."""
+"""Independent computations of the minimiser and the maximiser."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN = (2.5, 18.0, 30.0)  # the times of the paper's figure
 STEP = 0.1
-DRAW = 4  # the realisation that is shown: at seed 0 it has the most frequent numbers of clusters
+DRAW = 4  # the realisation in the figure: at seed 0 it has the most frequent numbers of clusters
 
 
 def cells(scale: str) -> list[Cell]:
@@ -30,7 +30,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _snapshots(cell: Cell) -> "xarray.Dataset":
-    """One of the draws that are counted below, at every inverse temperature."""
+    """One of the draws of `_counts`, at every inverse temperature."""
     import jax
     import numpy as np
     import xarray
@@ -96,9 +96,9 @@ EXPERIMENT = Experiment(
     paper="perspective",
     title="Clusters on the circle",
     summary=(
-        "32 uniform tokens on the circle under softmax attention. By t = 18 they stand in a few clusters, most often "
-        "two at β = 4 and three at β = 9, which by t = 30 have hardly changed: long-lived, though in the end one "
-        "cluster is expected. One draw is shown, and the number of clusters is counted over many."
+        "32 uniform tokens on the circle under softmax attention. By t = 18 they form a few clusters, most often two "
+        "at β = 4 and three at β = 9, which have hardly changed by t = 30: they are long-lived, though one cluster is "
+        "expected in the limit. One draw is shown, and the number of clusters is counted over many."
     ),
     cells=cells,
     compute=compute,

@@ -1,4 +1,4 @@
-"""What is claimed of clusters on the circle, and how it is measured on the results of `circle`."""
+"""Claims about clusters on the circle, and their measurements on the results of `circle`."""
 
 import math
 
@@ -16,7 +16,7 @@ LATE = {(4.0, 30.0): ({1: 0.011, 2: 0.898, 3: 0.091}, 2048), (9.0, 30.0): ({2: 0
 COUNTS = {(4.0, 18.0): {1: 10, 2: 1587, 3: 451}, (9.0, 18.0): {2: 64, 3: 1241, 4: 732, 5: 11}}
 EARLY = {key: ({k: c / sum(row.values()) for k, c in row.items()}, sum(row.values())) for key, row in COUNTS.items()}
 REFERENCE = LATE | EARLY
-BETWEEN = {4.0: 0.12, 9.0: 0.1}  # by how much the probabilities at the two times differ, at least
+BETWEEN = {4.0: 0.12, 9.0: 0.1}  # the least difference of the probabilities at the two times
 
 
 def frequency(results: Results, beta: float, t: float, clusters: int) -> tuple[float, int]:
@@ -59,7 +59,7 @@ def _claim(beta: float, t: float, clusters: int) -> Claim:
         measure=compared(beta, t, clusters),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",
-        note=f"binomial standard errors, ours and that of {size} reference draws together; it would tell the times",
+        note=f"binomial standard errors of ours and of {size} reference draws; the two times are distinguished",
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures of `circle`."""
+"""The figures of `circle`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .claims import REFERENCE
 
 def snapshots(results: Results) -> Any:
     """The same 32 uniform tokens at three times, above at β = 4 and below at β = 9. The area of a disc is the number of
-    tokens that stand there. The draw is chosen: it has the most frequent numbers of clusters, two and three.
+    tokens there. The draw was chosen for the most frequent numbers of clusters, two and three.
     """
     import numpy as np
 
@@ -36,7 +36,7 @@ def snapshots(results: Results) -> Any:
 
 
 def _together(x: Any) -> tuple[Any, Any]:
-    """Tokens that no eye could tell apart as one: their mean place, and how many they are."""
+    """Groups of tokens closer than 0.01 to their neighbours: mean positions and numbers of tokens."""
     import numpy as np
 
     order = np.argsort(np.arctan2(x[:, 1], x[:, 0]))

@@ -1,8 +1,9 @@
-r"""What the theory says in closed form, against particles and against formulas written a second time.
+r"""Closed forms of the theory, against particles and independently written formulas.
 
 Two clusters approach by a scalar equation, whose case of no mass is a hyperbolic tangent; patterns grow out of the
-uniform measure at rates given by Bessel functions; tokens start in one hemisphere with a probability that Wendel found;
-one layer on a long context either merges all tokens or none; and a place of the normalisation is a speed of clustering.
+uniform measure at rates given by Bessel functions; tokens start in one hemisphere with a probability given by Wendel;
+one layer on a long context merges all tokens or none; and the place of the normalisation decides the speed of
+clustering.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import xarray
 
 SAVED = 101  # times kept of two tokens: cells of one clock share a compiled program
-MODES = 24  # patterns that are measured at once; they are too small to feel one another
-END = {"post": 12.0, "ngpt": 24.0, "pre": 1e4, "peri": 1e4}  # before rounding is seen; lengths far beyond 1
+MODES = 24  # patterns measured at once; they are too small to interact
+END = {"post": 12.0, "ngpt": 24.0, "pre": 1e4, "peri": 1e4}  # before rounding matters; lengths far beyond 1
 
 
 def cells(scale: str) -> list[Cell]:
@@ -139,7 +140,7 @@ def _two_tokens(attention: Any, angle: float, ts: Any, weights: Any) -> Any:
 
 
 def _merging(cell: Cell) -> "xarray.Dataset":
-    """How long two clusters take to meet, by quadrature, and what the leading order of large β says."""
+    """The time until two clusters meet, by quadrature, and its leading order for large β."""
     import numpy as np
     import xarray
 
@@ -155,7 +156,7 @@ def _merging(cell: Cell) -> "xarray.Dataset":
 
 
 def _growth(cell: Cell) -> "xarray.Dataset":
-    """An equispaced grid of tokens, disturbed by many small waves at once, each of which grows by itself."""
+    """An equispaced grid of tokens, perturbed by many small waves, which grow independently."""
     import numpy as np
     import xarray
 
@@ -192,7 +193,7 @@ def _amplitudes(cell: Cell, k: Any, small: Any) -> "numpy.ndarray":
     waves = np.sin(np.outer(k, grid))
     angles = grid + small @ waves
     x0 = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    # Steps of fixed length: an adaptive solver looks at the tokens, which hardly move, and not at the small waves.
+    # Fixed steps: the tokens hardly move, so an adaptive solver would not resolve the small waves.
     model, t1 = af.SelfAttention(_attention(cell["kind"], cell["beta"])), cell["t1"]
     x = np.asarray(af.simulate(model, x0, ts=[0.0, t1], solver="rk4", dt=t1 / 50).final)
     across = x[:, 1] * np.cos(grid) - x[:, 0] * np.sin(grid)
@@ -201,7 +202,7 @@ def _amplitudes(cell: Cell, k: Any, small: Any) -> "numpy.ndarray":
 
 
 def _rates_by_fourier(k: Any, beta: float, kind: str) -> "numpy.ndarray":
-    """The Bessel functions as what they are, Fourier coefficients of the kernel."""
+    """The Bessel functions as Fourier coefficients of the kernel."""
     import numpy as np
 
     coefficients = np.fft.rfft(np.exp(beta * (np.cos(2 * np.pi * np.arange(512) / 512) - 1))).real / 512
@@ -210,7 +211,7 @@ def _rates_by_fourier(k: Any, beta: float, kind: str) -> "numpy.ndarray":
 
 
 def _hemisphere(cell: Cell) -> "xarray.Dataset":
-    """How many of many draws lie in an open hemisphere."""
+    """The share of draws that lie in an open hemisphere."""
     import numpy as np
     import xarray
 
@@ -260,7 +261,7 @@ def _context(cell: Cell) -> "xarray.Dataset":
 
 
 def _scheme(cell: Cell) -> "xarray.Dataset":
-    """Tokens of one hemisphere under a normalisation scheme: how far their directions spread within clusters."""
+    """Tokens of one hemisphere under a normalisation scheme: the variance of their directions within clusters."""
     import numpy as np
     import xarray
 
@@ -273,7 +274,7 @@ def _scheme(cell: Cell) -> "xarray.Dataset":
     xs = np.asarray(af.simulate(model, x0, ts=ts, rtol=1e-10, atol=1e-13).xs)
     lengths = np.linalg.norm(xs, axis=-1, keepdims=True)
     directions = xs / lengths
-    # Those who have met at the end; at low temperature there are several clusters, which stay apart.
+    # Clusters at the end; at low temperature there are several.
     labels = af.clusters(directions[-1], eps=0.1, space=af.Sphere()).labels
     groups = [directions[:, labels == label] for label in np.unique(labels)]
     squares = sum(((g - g.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2)) for g in groups)
@@ -292,7 +293,7 @@ EXPERIMENT = Experiment(
     paper="perspective",
     title="Closed forms: two clusters, growth of patterns, long context, normalisation",
     summary=(
-        "Where the theory has a formula, particles must follow it. Two clusters approach by a scalar equation; small "
+        "Particles follow the formulas of the theory. Two clusters approach by a scalar equation; small "
         "patterns grow out of the uniform measure at rates of Bessel functions, the fastest near the mode √(2β); one "
         "layer on n tokens at β = c log n merges them or not, with a jump in c; and tokens cluster exponentially fast "
         "or like a power of time, depending on where a transformer normalises."

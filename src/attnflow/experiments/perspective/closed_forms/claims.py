@@ -1,16 +1,16 @@
-"""What is claimed of the closed forms, and how it is measured on the results of `closed_forms`."""
+"""Claims about the closed forms, and their measurements on the results of `closed_forms`."""
 
 import math
 
 from ... import Claim, Results
 
 PAGE = "docs/theory/sphere.md"
-START = 2.0  # angle between the two clusters at first
+START = 2.0  # initial angle between the two clusters
 MERGING = {
     9.0: 15477.2527,
     30.0: 4.00049338e16,
 }  # time to the angle 1e-3/sqrt(beta), p = 0.3: tests/witnesses/staircases.py
-FASTEST = {1: 1, 2: 2, 4: 3, 5: 3, 9: 4, 16: 6, 30: 8, 100: 14}  # beta: the mode that grows fastest
+FASTEST = {1: 1, 2: 2, 4: 3, 5: 3, 9: 4, 16: 6, 30: 8, 100: 14}  # beta: the fastest growing mode
 HEMISPHERES = ((4, 2), (6, 3), (9, 3), (10, 4))  # (n, d) of the draws
 RHOS = (0.2, 0.5, 0.8)
 CASES = (0.5, 1.0, 1.5)  # c in units of its critical value 1/(1 - rho)

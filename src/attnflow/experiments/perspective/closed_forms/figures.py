@@ -1,4 +1,4 @@
-"""Figures of `closed_forms`."""
+"""The figures of `closed_forms`."""
 
 from typing import Any
 

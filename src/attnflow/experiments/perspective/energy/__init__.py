@@ -1,8 +1,8 @@
-r"""The energy, what it gains, and its least value (section 3 of the paper).
+r"""The energy, its gain along the flow, and its least value (section 3 of the paper).
 
-Six weighted tokens on $S^2$ and ten in $S^3$ with a matrix $B$, neither drawn at random, are followed in time. Their
-energies and positions are compared with numbers of SciPy (tests/witness.py), and what the energy gains with the time
-integral of what the theory says it must gain. No flow at all is needed for the energy of the uniform measure.
+Six weighted tokens on $S^2$ and ten in $S^3$ with a matrix $B$, all deterministic, are followed in time. Their
+energies and positions are compared with those of SciPy (tests/witness.py), and the gain of energy with the time
+integral of the rate that theory gives. The energy of the uniform measure needs no flow.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnflow import Run
 
 END = {"cloud": 5.0, "matrix": 4.0}
-MARKED = {"cloud": (0.0, 0.5, 1.0, 2.0, 5.0), "matrix": (0.0, 1.0, 4.0)}  # times the claims speak of
+MARKED = {"cloud": (0.0, 0.5, 1.0, 2.0, 5.0), "matrix": (0.0, 1.0, 4.0)}  # times of the claims
 PANELS, NODES = 20, 10  # of the Gauss–Legendre rule in time
 CLOUD = 64  # tokens in each random cloud
 
@@ -57,7 +57,7 @@ def _matrix(cell: Cell) -> "tuple[xarray.Dataset, Run]":
 
 
 def _symmetry(cell: Cell) -> "xarray.Dataset":
-    """The weighted tokens again; then the last one in two halves, all turned, all in another order: brought back."""
+    """The weighted tokens, and the same with the last one split, all rotated, and all permuted; transformed back."""
     import numpy as np
     import xarray
 
@@ -128,7 +128,7 @@ def _uniform(cell: Cell) -> "xarray.Dataset":
     keys = jax.random.split(jax.random.key(cell["seed"]), draws)
     clouds = np.asarray(jax.vmap(lambda key: af.sphere.uniform(n=CLOUD, d=d, key=key))(keys))
     energies = np.exp(beta * np.einsum("rid,rjd->rij", clouds, clouds)).mean(axis=(1, 2)) / (2 * beta)
-    # A token's energy with itself is no sample: what is left has the energy of the uniform measure as its mean.
+    # Without the self-energy of tokens the mean is the energy of the uniform measure.
     apart = (energies - np.exp(beta) / (2 * beta * CLOUD)) * CLOUD / (CLOUD - 1)
     variables = {"sample": apart.mean(), "stderr": apart.std(ddof=1) / np.sqrt(draws)}
     if d in GRIDS:
@@ -179,9 +179,9 @@ EXPERIMENT = Experiment(
     paper="perspective",
     title="The energy and its dissipation",
     summary=(
-        "Attention with V = B, symmetric, climbs an interaction energy, and the theory says how fast: the squared "
-        "speeds of the tokens, weighed by their denominators, are what is gained in each instant. Two small clouds "
-        "without chance are followed and compared with numbers of SciPy. The uniform measure has the "
+        "Attention with V = B, symmetric, climbs an interaction energy, whose rate is the sum of the squared "
+        "speeds of the tokens, weighted by their denominators. Two small deterministic clouds are followed and "
+        "compared with numbers of SciPy. The uniform measure has the "
         "least energy of all, which a Bessel function gives."
     ),
     cells=cells,

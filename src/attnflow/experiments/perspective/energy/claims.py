@@ -1,4 +1,4 @@
-"""What is claimed of the energy, and how it is measured on the results of `energy`."""
+"""Claims about the energy, and their measurements on the results of `energy`."""
 
 from ... import Claim, Results
 
@@ -25,7 +25,7 @@ def first_token(results: Results) -> list[float]:
 
 
 def apart(*names: str):
-    """How far these runs are from the plain one at most."""
+    """The largest distance of these runs from the original one."""
 
     def measure(results: Results) -> list[float]:
         data = results.select(part="symmetry")
@@ -40,7 +40,7 @@ def symmetry_error(results: Results) -> list[float]:
 
 
 def gain_error(results: Results) -> list[float]:
-    """What the energy gained less the integral of its dissipation, for each run."""
+    """The gain of energy less the integral of its dissipation, for each run."""
     runs = [*results.where(part="cloud"), *results.where(part="matrix")]
     return [abs(float(data["energy"][-1] - data["energy"][0] - data["integral"])) for _, data in runs]
 
@@ -147,11 +147,11 @@ CLAIMS = [
         measure=uniform_by_sample,
         source="docs/theory/sphere.md, Energy of the uniform measure",
         provenance="derived",
-        note="it must tell ten per cent; neighbouring dimensions differ by thirty",
+        note="it must detect ten per cent; neighbouring dimensions differ by thirty",
     ),
     Claim(
         id="energy-split-token",
-        statement="SA, a token split into two halves of its weight: how far either half leaves the whole token",
+        statement="SA, a token split into two of half its weight: the largest distance of a half from the whole token",
         kind="at_most",
         expected=1e-10,
         measure=apart("first_half", "second_half"),

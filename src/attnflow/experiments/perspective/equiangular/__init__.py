@@ -1,8 +1,8 @@
 r"""The equiangular prediction against particles, and the phase curve (theorems 6.8 and 6.9, figure 3).
 
 Tokens with equal inner products keep them equal, and their common value $g$ solves one scalar equation. Here the
-particles are integrated in $\mathbb R^d$, the scalar equation is solved a second time by SciPy from the formula as
-printed, and the time at which $g = 1 - \delta$ is found in three ways: quadrature, an ODE event, the particles.
+particles are integrated in $\mathbb R^d$, the scalar equation is also solved by SciPy from the formula as printed,
+and the time at which $g = 1 - \delta$ is computed in three ways: quadrature, an ODE event, the particles.
 """
 
 import math
@@ -103,7 +103,7 @@ def _crossing(cell: Cell) -> "xarray.Dataset":
     event = _event_time(n=n, beta=beta, delta=delta)
     ts = np.linspace(0.0, 1.1 * event, SAVED)
     run = af.simulate(af.SelfAttention(beta=beta), af.sphere.orthonormal(n=n, d=n), ts=ts)
-    # 1 - g falls by orders of magnitude: its logarithm is what a spline can follow.
+    # 1 - g falls by orders of magnitude, so a spline interpolates its logarithm.
     gap = CubicSpline(ts, np.log(1 - _inner_products(run).mean(axis=1)) - math.log(delta))
     crossing = brentq(gap, 0.5 * event, ts[-1], xtol=1e-12)
     return xarray.Dataset({"crossing": crossing, "event": event})

@@ -1,4 +1,4 @@
-"""What is claimed of equiangular tokens, and how it is measured on the results of `equiangular`."""
+"""Claims about equiangular tokens, and their measurements on the results of `equiangular`."""
 
 import itertools
 import math

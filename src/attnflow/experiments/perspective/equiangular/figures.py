@@ -1,4 +1,4 @@
-"""Figures of `equiangular`."""
+"""The figures of `equiangular`."""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STEP = 0.1  # of both schemes, and of the paper
 SCHEMES = ("euler-retract", "rk4")
-PLANE = 2  # the only dimension in which tokens are drawn as they are
+PLANE = 2  # the only dimension in which tokens are not reduced to inner products
 
 
 def cells(scale: str) -> list[Cell]:
@@ -87,7 +87,7 @@ def _probability(cell: Cell, betas: Any, ts: Any, *, d: int = PLANE, dtype: str 
     return af.ensemble(
         [af.SelfAttention(beta=beta) for beta in betas],
         # Initial tokens are data of one shape: all panels but the first share one compiled program for each scheme.
-        _in_the_plane if plane else jax.tree_util.Partial(_find, *_draw(d, cell["draws"], key)),
+        _in_the_plane if plane else jax.tree_util.Partial(_tokens_of_key, *_draw(d, cell["draws"], key)),
         realizations=cell["draws"],
         ts=ts,
         reduce=af.flows.Mean(_met_in_the_plane if plane else _met),
@@ -123,8 +123,8 @@ def _draw(d: int, draws: int, key: Any) -> Any:
     return jax.random.key_data(keys), jax.numpy.asarray(padded)
 
 
-def _find(keys: Any, clouds: Any, key: Any) -> Any:
-    """The tokens that were drawn with this key."""
+def _tokens_of_key(keys: Any, clouds: Any, key: Any) -> Any:
+    """The tokens drawn with this key."""
     import jax
 
     same = (keys == jax.random.key_data(key)[None, :]).all(axis=1)
@@ -152,8 +152,8 @@ EXPERIMENT = Experiment(
         "32 independent uniform tokens on the sphere follow softmax attention. The colour of the map is the "
         "probability that two of them have met, ⟨x₁, x₂⟩ ≥ 0.999, over time t and inverse temperature β. In high "
         "dimension it jumps from 0 to 1 along the phase curve of equiangular tokens; in the plane several clusters "
-        "live long, and it stays between. The authors' scheme, Euler steps of 0.1, is late before the plateau; an "
-        "accurate scheme stands beside it."
+        "live long, and it stays between. The authors' scheme, Euler steps of 0.1, is late before the plateau, and is "
+        "compared with an accurate scheme."
     ),
     cells=cells,
     compute=compute,

@@ -1,4 +1,4 @@
-"""What is claimed of the probability map, and how it is measured on the results of `probability_map`.
+"""Claims about the probability map, and their measurements on the results of `probability_map`.
 
 Reference numbers are those of tests/witnesses/sphere_draws.py and have standard errors; a claim in standard errors
 combines both.
@@ -29,8 +29,8 @@ REFERENCE: dict[tuple[int, float], Row] = {
     (512, 6.0): {16: (0.8546, 0.0120)},
 }
 EULER = (0.0385, "the authors' scheme is 0.0385 late at t = 5, β = 4")
-JUMP = (0.2, "0.2 is a jump that comes five per cent earlier or later")
-# What each row must detect, and what that is.
+JUMP = (0.2, "0.2 is a jump five per cent earlier or later")
+# The deviation that each row must detect, and its meaning.
 DETECTS = {
     (2, 4.0): EULER,
     (2, 9.0): EULER,
@@ -109,7 +109,7 @@ def jump_times(results: Results, d: int) -> list[tuple[float, float, float]]:
             continue
         after = np.flatnonzero(p >= 0.5)
         k = int(after[0]) if after.size else 0
-        # Linear between two checkpoints; never passed, or passed at once, is no jump.
+        # Linear between two checkpoints; NaN if the level is never passed, or at once.
         t = ts[k - 1] + (0.5 - p[k - 1]) / (p[k] - p[k - 1]) * (ts[k] - ts[k - 1]) if k else math.nan
         jumps.append((float(beta), float(t), float(expected)))
     return jumps
@@ -153,7 +153,7 @@ TABLE = [
         measure=row(d, beta),
         source=f"{FIGURE}; {NUMBERS}",
         provenance="derived",
-        note=f"standard errors: ours and the reference's together; {DETECTS[d, beta][1]}",
+        note=f"standard errors of ours and of the reference combined; {DETECTS[d, beta][1]}",
         scales=_scales(d),
     )
     for (d, beta), times in REFERENCE.items()

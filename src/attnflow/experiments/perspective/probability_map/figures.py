@@ -1,4 +1,4 @@
-"""Figures of `probability_map`."""
+"""The figures of `probability_map`."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def map_of_meetings(results: Results) -> Any:
 def schemes_along_time(results: Results) -> Any:
     """Left: the probability along time in the plane at β = 4; bands are two standard errors on each side, circles an
     independent computation with the accurate scheme. Right: d = 128, β = 6 with the accurate scheme; the dashed line is
-    the time t* of the phase curve, which the jump comes to from below as d grows.
+    the time t* of the phase curve, which the jump approaches from below as d grows.
     """
     from attnflow import plot
 

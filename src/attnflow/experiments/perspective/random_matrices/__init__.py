@@ -1,6 +1,6 @@
 r"""Random matrices Q, K, V: the map of probabilities over time and temperature (section 9 of the paper, figure 5).
 
-Every realisation draws its tokens and its matrices anew, and follows
+Every realisation draws new tokens and matrices, and follows
 
 $$ \dot x_i = P_{x_i} \sum_j \frac{e^{\beta\langle x_i, B x_j\rangle}}{Z_i}\, V x_j, \qquad B = Q^\top K , $$
 
@@ -17,12 +17,12 @@ makes $|Vx|$ of order one for a unit $x$, in every dimension. Gaussian moments g
 | $GG^\top/d$ | $2 + 1/d$ | $4$ |
 | $GG^\top/\sqrt d$ | $2d + 1$ | $4\sqrt d$ |
 
-The last row is what the authors' program does. On its clock the positive semi-definite case runs $\sqrt d$ times faster
-than the others (11 times at $d = 128$), and with its step $h = 0.1$ the product $h|V|$ is 4.5: no longer a scheme for
-the differential equation. Ours is $GG^\top/d$; the program's own is offered beside it, with the program's scheme.
+The last row is the choice of the authors' program. On its clock the positive semi-definite case runs $\sqrt d$ times
+faster than the others (11 times at $d = 128$), and with its step $h = 0.1$ the product $h|V|$ is 4.5: no longer a
+scheme for the differential equation. Ours is $GG^\top/d$; the choice of the program is offered, too, with its scheme.
 
 The program multiplies rows from the right, $x \mapsto xV$, which applies $V^\top$. This matters for $V = B$ with $Q, K$
-Ginibre: there it moves tokens by $B^\top$. Again both are offered.
+Ginibre: there it moves tokens by $B^\top$. Both are offered.
 """
 
 import functools
@@ -69,14 +69,14 @@ def compute(cell: Cell) -> "xarray.Dataset":
 def _map(cell: Cell) -> "xarray.Dataset":
     import numpy as np
 
-    # No two panels share their draws.
+    # Different draws for each panel.
     rng = np.random.default_rng([cell["seed"], list(ENSEMBLES).index(cell["ensemble"])])
     B, V, x = draw(cell["ensemble"], rng, draws=cell["draws"], n=cell["n"], d=cell["d"])
     return _met(cell, np.linspace(cell["beta_min"], cell["beta_max"], cell["betas"]), B, V, x, solver=cell["solver"])
 
 
 def _control(cell: Cell) -> "xarray.Dataset":
-    """The same program with Q = K = V = I, for which there are numbers to compare with."""
+    """The same program with Q = K = V = I, for which reference numbers exist."""
     import numpy as np
 
     n, d, draws = cell["n"], cell["d"], cell["draws"]
@@ -135,13 +135,13 @@ EXPERIMENT = Experiment(
     title="Random matrices Q, K, V",
     summary=(
         "How likely two of 32 tokens have met, over time and inverse temperature, when Q, K, V are random and drawn "
-        "anew for every realisation. Which four ensembles the paper shows is known to us from memory alone, and the "
+        "anew for every realisation. The four ensembles of the paper are quoted from memory, and the "
         "number of its realisations is not known. V is divided so that |Vx| is of order one for unit x in every "
         "dimension: GGᵀ/d for the positive semi-definite one. The authors' program has GGᵀ/√d, a clock √d times "
         "faster, on which its step 0.1 no longer follows the differential equation; that map is shown beside ours, "
         "and so are the transpose that its right multiplication of rows applies, V = −B, and GGᵀ with Q, K Ginibre. "
-        "Claimed is what mathematics gives: the sizes of V, the change of clock, the energy for V = ±B, the motion "
-        "and the rate of consensus. Of the maps themselves nothing is proved, and nothing is claimed."
+        "The claims are those that can be derived: the sizes of V, the change of clock, the energy for V = ±B, the "
+        "motion and the rate of consensus. There are no claims about the maps, for which there is no theory."
     ),
     cells=cells,
     compute=compute,

@@ -1,4 +1,4 @@
-"""What is claimed of random matrices, and how it is measured on the results of `random_matrices`."""
+"""Claims about random matrices, and their measurements on the results of `random_matrices`."""
 
 from ... import Claim, Results
 from .ensembles import ENSEMBLES, expected_square
@@ -64,7 +64,7 @@ def _control_claim(scale: str, d: int, expected: float) -> Claim:
         measure=control,
         source=f"{THEORY}, A map to compare with",
         provenance="derived",
-        note="standard errors of ours and of the expected value together; 0.2 is a jump five per cent earlier or later",
+        note="standard errors of ours and of the expected value combined; 0.2 is a jump five per cent earlier or later",
         scales=(scale,),
     )
 
@@ -83,7 +83,7 @@ CLAIMS = [
         measure=sizes,
         source=f"{THEORY}, How large V is",
         provenance="derived",
-        note="it must tell ten per cent; a forgotten factor of two would be ten times as much",
+        note="it must detect ten per cent; a forgotten factor of two would be ten times as much",
     ),
     Claim(
         id="random-ascent",
@@ -127,7 +127,7 @@ CLAIMS = [
     ),
     Claim(
         id="random-consensus-motion",
-        statement="Tokens that met move as e^(tV)x/|e^(tV)x|, whatever B and β: greatest distance, three ensembles",
+        statement="Tokens that met move as e^(tV)x/|e^(tV)x|, for all B and β: greatest distance, three ensembles",
         kind="at_most",
         expected=1e-8,
         measure=greatest("consensus_error"),

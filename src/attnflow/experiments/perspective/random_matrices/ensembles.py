@@ -21,12 +21,12 @@ class Ensemble(NamedTuple):
 
 
 ENSEMBLES = {
-    # The first row of the figure: what the caption names.
+    # The first row of the figure: the ensembles that the caption names.
     "ginibre": Ensemble("ginibre", "ginibre", "$Q, K, V$ Ginibre"),
     "goe-psd": Ensemble("goe", "psd", r"$B$ GOE, $V = GG^{T}/d$"),
     "ginibre-ascent": Ensemble("ginibre", "B", "$Q, K$ Ginibre, $V = B$"),
     "goe-ascent": Ensemble("goe", "B", "$B$ GOE, $V = B$"),
-    # The second row: what the authors' program offers or does besides.
+    # The second row: further choices of the authors' program.
     "ginibre-psd": Ensemble("ginibre", "psd", r"$Q, K$ Ginibre, $V = GG^{T}/d$"),
     "goe-psd-program": Ensemble("goe", "psd-program", r"$B$ GOE, $V = GG^{T}/\sqrt{d}$", "euler-retract"),
     "ginibre-transpose": Ensemble("ginibre", "B-transpose", r"$Q, K$ Ginibre, $V = B^{T}$"),

@@ -1,4 +1,4 @@
-r"""Runs of `random_matrices` for which mathematics says what must come out; few tokens, 64 bits, tight tolerances."""
+r"""Runs of `random_matrices` with known results; few tokens, 64 bits, tight tolerances."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,10 @@ FALLEN = 100.0
 def exact_runs(cell: Cell) -> "xarray.Dataset":
     r"""Energies for $V = \pm B$, two clocks for $GG^\top$, and the motion of tokens that have met.
 
-    With $V = B/c$ the flow climbs $E_B$ on a clock slower by $c$, and so the energy rises whatever $c > 0$.
+    With $V = B/c$ the flow climbs $E_B$ on a clock slower by $c$, so the energy rises for every $c > 0$.
 
-    Tokens at one point stay at one point, and $\dot x = P_x V x$ has the solution $e^{tV}x_0/|e^{tV}x_0|$, whatever
-    $B$ and $\beta$. Tokens close to one another see, up to second order, the same force, so their differences obey
+    Tokens at one point stay at one point, and $\dot x = P_x V x$ has the solution $e^{tV}x_0/|e^{tV}x_0|$, for all
+    $B$ and $\beta$. Tokens close to one another have, up to second order, the same force, so their differences obey
     $\dot\delta = -\langle x, Vx\rangle\delta$ and their length falls by the factor $1/|e^{tV}x_0|$.
     """
     import numpy as np
@@ -40,7 +40,7 @@ def exact_runs(cell: Cell) -> "xarray.Dataset":
     B, V, x = draw("goe-psd", rng, **shape)
     slow = follow("SA", x, ts, beta=BETA, step=STEP, B=B, V=V)
     clock = np.sqrt(cell["d"])
-    # With another number of steps: with the same one both clocks would do the same arithmetic.
+    # Another number of steps, since with the same number both clocks do the same arithmetic.
     fast = follow("SA", x, ts / clock, beta=BETA, step=0.6 * STEP / clock, B=B, V=V * clock)
     variables["clock_error"] = ("draw", abs(fast - slow).max(axis=(1, 2, 3)))
     met, rates = zip(*(_consensus(name, rng, shape, ts) for name in _MET), strict=True)
@@ -53,7 +53,7 @@ _MET = ("ginibre", "goe-psd", "goe-ascent")
 
 
 def _consensus(name: str, rng: Any, shape: dict[str, int], ts: Any) -> tuple[Any, Any]:
-    """How far tokens that nearly met are from the closed form, and how far their spread is from its own."""
+    """Errors of the closed forms for the motion and the spread of tokens that have nearly met."""
     import numpy as np
     from scipy.linalg import expm
 

@@ -1,4 +1,4 @@
-"""Figures of `random_matrices`."""
+"""The figures of `random_matrices`."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from .ensembles import ENSEMBLES
 
 
 def maps(results: Results) -> Any:
-    """The probability that two tokens have met, that is ⟨xᵢ, xⱼ⟩ ≥ 0.999, over time and inverse temperature β, for
-    random matrices drawn anew in every realisation. Above: the paper's four ensembles as named in its caption. Below:
+    """The probability that two tokens have met, that is ⟨xᵢ, xⱼ⟩ ≥ 0.999, over time and inverse temperature β, with
+    new random matrices in every realisation. Above: the paper's four ensembles as named in its caption. Below:
     a positive semi-definite V with Q, K Ginibre; the authors' own clock and scheme (h = 0.1) for the second panel; the
     transpose that their right multiplication of rows applies; and V = −B, which descends the energy.
     """

@@ -6,8 +6,8 @@ Not for every one: there are stationary configurations. If $d \ge n$ the tokens 
 span shrinks, and they meet exponentially fast (theorem 6.3). Consensus and the uniform measure are the extremes of the
 energy (proposition 3.4), which rises along the flow if $V = B$ is symmetric, and need not be monotone otherwise.
 
-**How long is long?** The slowest thing we know a configuration of clusters to do is to leave an antipodal pair of equal
-masses. That is an instability of rate $2K/(1+K)$, $K = e^{-2\beta}$ (SA), or $e^{-\beta}$ (USA), so 40 of these times
+**How long is long?** The slowest known motion of a configuration of clusters is to leave an antipodal pair of equal
+masses. This instability has the rate $2K/(1+K)$, $K = e^{-2\beta}$ (SA), or $e^{-\beta}$ (USA), so 40 of these times
 leave a probability of the order $e^{-40}$ of not having left.
 """
 
@@ -94,11 +94,11 @@ EXPERIMENT = Experiment(
     paper="perspective",
     title="One cluster in the end",
     summary=(
-        "The theorems on long times, as far as numbers can test them. All tokens meet, for almost every start: seen "
-        "from uniform draws, over times long enough for the slowest instability. Some configurations never move. "
+        "The theorems on long times, as far as numbers can test them. All tokens meet, for almost every start: tested "
+        "on uniform draws, over times long enough for the slowest instability. Some configurations never move. "
         "Tokens in a hemisphere stay in it, and near the end distances fall like e^(−t) under softmax attention and "
-        "like e^(−e^β t) without the denominator. The theorem for large β does not say how large C(d)n² is: seen is "
-        "that three tokens on the circle meet at β = 3 and, at full scale, up to 5."
+        "like e^(−e^β t) without the denominator. The theorem for large β does not give C(d)n²: here three "
+        "tokens on the circle meet at β = 3 and, at full scale, up to 5."
     ),
     cells=cells,
     compute=compute,

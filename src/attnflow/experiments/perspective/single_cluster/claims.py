@@ -1,4 +1,4 @@
-"""What is claimed of long times, cones and extremes, and how it is measured on the results of `single_cluster`."""
+"""Claims about long times, cones and extremes, and their measurements on the results of `single_cluster`."""
 
 import math
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def rates(results: Results) -> list[float]:
     worst = []
     for kind, rate in (("SA", 1.0), ("USA", math.exp(BETA_RATE))):
         slopes = results.select(part="rate", kind=kind)["rate"].values
-        worst.append(float(slopes[abs(slopes - rate).argmax()]))  # a slope that was not found is NaN, and is the worst
+        worst.append(float(slopes[abs(slopes - rate).argmax()]))  # argmax chooses a slope that is NaN
     return worst
 
 
@@ -74,7 +74,7 @@ def curvature(results: Results) -> list[float]:
 
 
 def not_monotone(results: Results) -> list[float]:
-    """How much the energy rises in all, and how much it falls."""
+    """The total rise and the total fall of the energy."""
     change = results.select(part="no gradient")["energy"].diff("time").values
     return [float(change[change > 0].sum()), float(-change[change < 0].sum())]
 
@@ -97,7 +97,7 @@ def _meet(name: str, theorem: str, statement: str, note: str = "") -> Claim:
         measure=farthest(theorem),
         source=f"{PAPER}, Theorem {theorem}",
         provenance="theorem",
-        note=note or "the theorem gives the limit; how long is long is derived in docs/theory/sphere-theorems.md",
+        note=note or "the theorem gives the limit; the time is derived in docs/theory/sphere-theorems.md",
     )
 
 
@@ -195,7 +195,7 @@ CLAIMS: list[Claim] = [
     ),
     Claim(
         id="single-cluster-no-gradient",
-        statement="B = I, V a quarter turn, β = 2, six tokens: E is not monotone, how much it rises and falls in all",
+        statement="B = I, V a quarter turn, β = 2, six tokens: E is not monotone: its total rise and total fall",
         kind="at_least",
         expected=0.01,
         measure=not_monotone,

@@ -38,7 +38,7 @@ def cone(cell: Cell) -> "xarray.Dataset":
     alpha = heights.min(axis=2)
     rate = np.take_along_axis(slopes, heights.argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
     bound = (1 - alpha) / (2 * n * np.exp(2 * beta))
-    # The limit is known up to the last distances: those who have met it, and draws that have not, say nothing.
+    # The limit is known up to the last distances: tokens at the limit, and draws that have not met, are left out.
     seen = (alpha >= 0.5) & (alpha < 1 - 1e-6) & (gap[:, None] < 1e-16)
     ratio = np.where(seen, rate / np.where(seen, bound, 1.0), np.inf)
     return xarray.Dataset(
@@ -74,7 +74,7 @@ def rates(cell: Cell) -> "xarray.Dataset":
 
     beta = cell["beta"]
     fast = 1.0 if cell["kind"] == "SA" else np.exp(beta)
-    ts = np.linspace(0.0, 100.0, 1001) / fast  # long enough for a start near a configuration that does not move
+    ts = np.linspace(0.0, 100.0, 1001) / fast  # long enough for a start near a stationary configuration
     xs = follow(cell["kind"], uniform(cell), ts, beta=beta, step=0.05 / fast)
     spread = np.linalg.norm(xs - xs.mean(axis=2, keepdims=True), axis=(2, 3))
     slopes = [_slope(ts, s) for s in spread]

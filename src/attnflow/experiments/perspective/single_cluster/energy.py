@@ -34,7 +34,7 @@ def extremes(cell: Cell) -> "xarray.Dataset":
 
 
 def near_extremes(cell: Cell) -> "xarray.Dataset":
-    r"""What a small displacement costs, divided by its square.
+    r"""The change of energy by a small displacement, divided by its square.
 
     On the circle a displacement $\varepsilon\sin k\theta$ of the uniform measure raises $E$ by
     $\tfrac{\varepsilon^2}4 \frac{k^2 I_k(\beta)}{\beta}$, and a cloud of variance $\varepsilon^2$ about one point has

@@ -1,4 +1,4 @@
-"""Figures of `single_cluster`."""
+"""The figures of `single_cluster`."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from ... import Results
 
 
 def cones(results: Results) -> Any:
-    """Tokens in a hemisphere do not come nearer to its rim: the least of ⟨xᵢ(t), v⟩, one line for each draw, never
+    """Tokens in a hemisphere do not approach its rim: the least of ⟨xᵢ(t), v⟩, one line for each draw, never
     falls; the lighter a line, the nearer to the rim its tokens start. Left: 8 tokens in dimension 8, where independent
-    tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters wait for each other.
+    tokens always have such a v. Right: 32 tokens drawn in a hemisphere of S², where clusters merge one after the other.
     """
     from attnflow import plot
     from attnflow.plot import TIME

@@ -11,7 +11,7 @@ TURNED = 1e-4  # angle by which one of two antipodal tokens is turned
 
 
 def stationary(cell: Cell) -> "xarray.Dataset":
-    r"""Greatest speed in configurations that must not move, and how fast a nearly antipodal pair opens.
+    r"""Greatest speed in stationary configurations, and the rate at which a nearly antipodal pair opens.
 
     Two tokens at angle $\pi - \varepsilon$ leave at the rate $2K/(1+K)$ (SA) or $K$ (shifted USA), $K = e^{-2\beta}$,
     up to $\varepsilon^2$.

@@ -35,7 +35,7 @@ def follow(kind: str, x0: Any, ts: Any, *, beta: float, step: float = STEP, B: A
 
 @functools.cache
 def _program(kind: str, times: int) -> Any:
-    """Steps and their number are inputs: another β or another time compiles nothing."""
+    """Steps and their number are inputs, so that one program serves every β and time."""
     import jax
 
     def one(x: Any, B: Any, V: Any, beta: Any, h: Any, substeps: Any) -> Any:
@@ -47,7 +47,7 @@ def _program(kind: str, times: int) -> Any:
 def orbit(
     model: Any, x: Any, h: Any, substeps: Any, times: int, *, solver: str = "rk4", observe: Any = lambda x: x
 ) -> Any:
-    """What is observed of one cloud at the start and after every `substeps` steps of size h; to be compiled.
+    """Observations of one cloud at the start and after every `substeps` steps of size h; to be compiled.
 
     The steps are those of `af.ensemble`, which draws tokens but not matrices.
     """

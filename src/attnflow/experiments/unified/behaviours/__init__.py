@@ -1,7 +1,7 @@
-r"""What becomes of a Gaussian law: nothing, a line, two lines, infinity at a finite time, by matrices and by start.
+r"""Long-time behaviour of Gaussian laws: a point, a line, two lines, or blow-up, by matrices and initial law.
 
-The parameters are those of the figures of the paper; docs/theory/gaussian.md tells where its scripts differ from its
-equations, and that ours are the equations. Covariances in the plane are drawn in the coordinates
+The parameters are those of the figures of the paper. Where its scripts differ from its equations (see
+docs/theory/gaussian.md), we follow the equations. Covariances in the plane are drawn in the coordinates
 $(s_{11} - s_{22}, 2s_{12}, s_{11} + s_{22})$, where they fill a cone.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
 SIDE = {"quick": 6, "full": 10}
-FATES = {"quick": (7, 15), "full": (7, 41)}  # the first carries numbers, the second is drawn
+FATES = {"quick": (7, 15), "full": (7, 41)}  # the first is for claims, the second for the figure
 DIMENSIONS = (3, 4, 5)
 LONG = {"identity": 1e14, "random": 1e4}
 
@@ -63,7 +63,7 @@ def _cone(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     S = starts(cell["side"], 0.5)
-    ts = [0.0, *np.geomspace(1e-2, 1e5, 57)]  # a start between two basins takes until then
+    ts = [0.0, *np.geomspace(1e-2, 1e5, 57)]  # starts between two basins need this time
     options = {"ts": ts, "solver": "kvaerno5", "rtol": 1e-8, "trusted_spread": None}
     run = af.gaussian.flow(_softmax(cell["case"]), [0.0, 0.0], S, **options)
     covariance = np.asarray(af.gaussian.covariance(run))
@@ -77,7 +77,7 @@ def _cone(cell: Cell) -> "xarray.Dataset":
 
 
 def _disc(cell: Cell) -> "xarray.Dataset":
-    """F4: where each start of trace one blows up, and what is left of its shape."""
+    """F4: the blow-up time of each start of trace one, and the normalised covariance there."""
     import numpy as np
     import xarray
 
@@ -222,7 +222,7 @@ def _closed_time(name: str, Sigma) -> float:
 EXPERIMENT = Experiment(
     id="unified-behaviours",
     paper="unified",
-    title="What becomes of a Gaussian law",
+    title="Long-time behaviour of Gaussian laws",
     summary=(
         "By its matrices, attention shrinks a Gaussian law to a point, to a line or a plane, to one of two lines, or "
         "takes its covariance to infinity at a finite time; some matrices do both, depending on the start. Sinkhorn "

@@ -1,6 +1,7 @@
-"""What is claimed of the fate of Gaussian laws, and how it is measured on the results of `behaviours`."""
+"""Claims about the fate of Gaussian laws, and their measurements on the results of `behaviours`."""
 
 from ... import Claim, Results
+from ..._measures import value
 
 SIGMA0 = ((0.5, 0.1), (0.1, 0.5))
 SLOPES = (-0.133403, -1.609321)  # of the two lines of F3: the roots of uᵀAu = 0, u = (1, k)
@@ -16,12 +17,8 @@ def exact(*names: str):
     return measure
 
 
-def number(name: str):
-    return lambda results: results.select(part="numbers")[name].values.tolist()
-
-
 def slopes(results: Results) -> list[float]:
-    """Of the limits of all starts: the slope nearest to each line that is farthest from it; NaN if a line has none."""
+    """For each line the most distant slope among the limits nearest to it; NaN if there is none."""
     import numpy as np
 
     vectors = np.linalg.eigh(results.select(part="cone", case="two lines")["covariance"].values)[1][:, :, -1]
@@ -192,7 +189,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.348933, -0.155166, 0.069000],
         tolerance=1e-4,
-        measure=number("line"),
+        measure=value("line", part="numbers"),
         source=FIGURES,
         provenance="derived",
     ),
@@ -222,7 +219,7 @@ CLAIMS = [
         kind="equal",
         expected=0.20567,
         tolerance=1e-4,
-        measure=lambda results: number("lines")(results)[0],
+        measure=lambda results: value("lines", part="numbers")(results)[0],
         source=FIGURES,
         provenance="derived",
     ),
@@ -232,7 +229,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.631073, 0.604472],
         tolerance=1e-4,
-        measure=lambda results: number("t_star")(results)[:2],
+        measure=lambda results: value("t_star", part="numbers")(results)[:2],
         source=FIGURES,
         provenance="derived",
     ),
@@ -240,7 +237,7 @@ CLAIMS = [
         id="behaviours-no-blow-up",
         statement="F4 with L2 and with Sinkhorn attention: the covariance grows exponentially",
         kind="property",
-        measure=lambda results: [word == "exponential" for word in number("outcome")(results)[2:]],
+        measure=lambda results: [word == "exponential" for word in value("outcome", part="numbers")(results)[2:]],
         source=f"{PAGE}, Behaviours",
         provenance="derived",
     ),
@@ -255,7 +252,7 @@ CLAIMS = [
     ),
     Claim(
         id="behaviours-fates",
-        statement="F5, 7 × 7 grid of [−0.9, 0.9]²: how many starts come to rest, how many blow up, and of how many",
+        statement="F5, 7 × 7 grid of [−0.9, 0.9]²: number of starts that converge, that blow up, and of all",
         kind="equal",
         expected=[33, 4, 37],
         measure=fates,
@@ -315,7 +312,7 @@ CLAIMS = [
             measure=histogram(d),
             source=RANKS,
             provenance="derived",
-            note="that some are below the maximal rank is the work of the threshold",
+            note="ranks below the maximal one are due to the threshold",
         )
         for d, values in ((3, [1, 31, 68, 0]), (4, [0, 32, 68, 0]), (5, [0, 0, 46, 54]))
     ),

@@ -1,7 +1,7 @@
 r"""The matrices of the figures of arXiv:2501.18322, drawn by NumPy's legacy generator as in the authors' scripts.
 
-Scores are scaled by $\beta = 1/\sqrt k$ with $k$ the rows of $Q$ and $K$, $A = K^\top Q/\sqrt k$. Where
-the scripts do otherwise, and what else differs, is told in docs/theory/gaussian.md, Figures of the paper.
+Scores are scaled by $\beta = 1/\sqrt k$ with $k$ the rows of $Q$ and $K$, $A = K^\top Q/\sqrt k$. The
+section Figures of the paper in docs/theory/gaussian.md lists the differences to the scripts.
 """
 
 from typing import Any, NamedTuple

@@ -13,7 +13,7 @@ CONTRACTING = ((-0.8, 0.1), (0.2, -0.6))  # A with A + Aᵀ < 0
 
 
 def exact(cell: Cell) -> "xarray.Dataset":
-    """One number for every formula: how far the integrated flow is from it."""
+    """One number for every formula: the error of the integrated flow."""
     import xarray
 
     return xarray.Dataset({**_closed_forms(), **_poles(), **_energy(), **_feedforward(), **_ranks()})
@@ -64,7 +64,7 @@ def _poles() -> dict:
 
 
 def _energy() -> dict:
-    """Sinkhorn's energy for V = ± B: by how much it moves the wrong way, and its rate against ± 2∫|Γ|²."""
+    """Sinkhorn's energy for V = ± B: its largest step in the wrong direction, and its rate against ± 2∫|Γ|²."""
     import numpy as np
 
     import attnflow as af

@@ -1,4 +1,4 @@
-"""The pictures of `behaviours`."""
+"""The figures of `behaviours`."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def cones(results: Results) -> Any:
     angle = np.linspace(0, 2 * np.pi, 73)
     with plot.style():
         figure = plot.new_figure(9.8, 3.8)
-        figure.set_layout_engine("none")  # it does not know the labels of three dimensions
+        figure.set_layout_engine("none")  # it ignores labels of 3D axes
         for k, (name, title) in enumerate(CONES.items()):
             path = results.select(part="cone", case=name)["path"].values
             top = float(path[..., 2].max())
@@ -37,10 +37,10 @@ def cones(results: Results) -> Any:
             axes.view_init(elev=22, azim=-58)
             axes.tick_params(labelsize=7, pad=0)
             axes.set_box_aspect((1, 1, 0.95), zoom=1.08)
-            axes.patch.set_alpha(0)  # labels reach into the next picture
+            axes.patch.set_alpha(0)  # labels extend into the next panel
             axes.xaxis.labelpad = axes.yaxis.labelpad = axes.zaxis.labelpad = -3
             for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-                axis.set_major_locator(_few())
+                axis.set_major_locator(_three_ticks())
     return figure
 
 
@@ -78,7 +78,7 @@ def blow_up_times(results: Results) -> Any:
 
 
 def two_fates(results: Results) -> Any:
-    """F5, softmax with A + Aᵀ indefinite: starts of trace one in the disc of (s11 − s22, 2 s12) that come to rest (open
+    """F5, softmax with A + Aᵀ indefinite: starts of trace one in the disc of (s11 − s22, 2 s12) that converge (open
     circles) and that blow up (squares, coloured by the time).
     """
     from attnflow import plot
@@ -93,7 +93,7 @@ def two_fates(results: Results) -> Any:
         axes = figure.subplots()
         _circle(axes)
         size = 900 / side
-        axes.scatter(*start[rest, :2].T, s=size, facecolors="none", edgecolors="#8A949E", label="comes to rest")
+        axes.scatter(*start[rest, :2].T, s=size, facecolors="none", edgecolors="#8A949E", label="converges")
         points = axes.scatter(*start[up, :2].T, s=size, c=t_star[up], marker="s", cmap="viridis", label="blows up")
         if other.any():
             axes.scatter(*start[other, :2].T, s=size, marker="x", color="black", label="undecided at $t = 1000$")
@@ -168,7 +168,7 @@ def _circle(axes: Any) -> None:
     axes.set(xlabel="$s_{11} - s_{22}$", ylabel="$2s_{12}$", aspect="equal", xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
 
 
-def _few() -> Any:
+def _three_ticks() -> Any:
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(3)

@@ -1,7 +1,7 @@
 r"""Gaussian laws under every attention map: the closed equations against clouds of tokens.
 
 The base case is one law in the plane. Tokens start from a scrambled Sobol cloud with the exact mean and covariance, so
-that what is left at $t = 1$ is the error of finitely many tokens. Beyond that: the coupling of Sinkhorn attention for a
+that the error at $t = 1$ is due to the finite number of tokens. Beyond that: the coupling of Sinkhorn attention for a
 singular score, the law of finitely many tokens near a blow-up of the closed equation, and sigmoid attention, which does
 not close.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SIZES = {"quick": (128, 512, 2048), "full": (128, 256, 512, 1024, 2048, 4096, 8192)}
 STEP = 0.2  # of Runge and Kutta's method: its error is 1e-7 here
-SCRAMBLE = 1  # tables were made with some scramble; this one is ours
+SCRAMBLE = 1  # seed of the scrambled cloud
 
 
 def cells(scale: str) -> list[Cell]:
@@ -81,7 +81,7 @@ def _tokens(cell: Cell) -> "xarray.Dataset":
     x0 = af.gaussian.cloud(cell["n"], ALPHA, SIGMA, seed=SCRAMBLE)
     together = {name: base_map(name) for name in AT_ONE if name != "Sinkhorn"}
     many = af.simulate(_side_by_side(list(together.values())), np.tile(x0, (1, len(together))), **_options(1.0))
-    # Sinkhorn's potentials are found from those of the last step, which `SelfAttention` keeps.
+    # `SelfAttention` computes Sinkhorn's potentials from those of the last step.
     model = af.SelfAttention(base_map("Sinkhorn", tol=1e-7), af.Euclidean())
     alone = af.simulate(model, x0, **_options(1.0))
     clouds = [*np.split(np.asarray(many.final), len(together), axis=1), np.asarray(alone.final)]
@@ -172,7 +172,7 @@ def _sigmoid(cell: Cell) -> "xarray.Dataset":
 
 
 def _side_by_side(maps: list):
-    """Clouds that do not see each other as blocks of columns of one: one compiled program for all maps."""
+    """Independent clouds as blocks of columns of one cloud: one compiled program for all maps."""
     import jax.numpy as jnp
 
     import attnflow as af

@@ -1,6 +1,7 @@
-"""What is claimed of Gaussian laws and of clouds of tokens, and how it is measured on the results of `closures`."""
+"""Claims about Gaussian laws and of clouds of tokens, and their measurements on the results of `closures`."""
 
 from ... import Claim, Results
+from ..._measures import value
 from ..base_case import AT_ONE
 
 RANK_ONE = ((0.6, -0.4), (0.5, 0.3))
@@ -30,10 +31,6 @@ def errors(name: str, n: int):
 
 def start(name: str):
     return lambda results: results.select(part="closures")["start"].sel(at_start=name).values.tolist()
-
-
-def coupling(name: str):
-    return lambda results: float(results.select(part="coupling")[name])
 
 
 def last(row: int, *names: str):
@@ -89,7 +86,7 @@ CLAIMS = [
         statement="Sinkhorn, A of rank one: largest entry of G less the linear map fitted to 1024 tokens' velocities",
         kind="at_most",
         expected=5e-4,
-        measure=coupling("rank_one"),
+        measure=value("rank_one", part="coupling"),
         source=f"{PAGE}, Sinkhorn attention",
         provenance="derived",
         note="with a pseudo-inverse of A the closed form of the literature is off by 0.13 in one such case",
@@ -99,7 +96,7 @@ CLAIMS = [
         statement="Sinkhorn: |L(t)| over its bound |L₀| exp(|V|t), the largest at t = ½, 1, 2, 4, 8",
         kind="at_most",
         expected=1.0,
-        measure=coupling("growth"),
+        measure=value("growth", part="coupling"),
         source=f"{PAGE}, Behaviours",
         provenance="derived",
     ),
@@ -109,7 +106,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-15,
-        measure=coupling("first"),
+        measure=value("first", part="coupling"),
         source=f"{PAGE}, Sinkhorn attention",
         provenance="derived",
     ),
@@ -119,7 +116,7 @@ CLAIMS = [
         kind="equal",
         expected=0.0,
         tolerance=1e-12,
-        measure=coupling("twenty_fifth"),
+        measure=value("twenty_fifth", part="coupling"),
         source=f"{PAGE}, Sinkhorn attention",
         provenance="derived",
     ),

@@ -1,4 +1,4 @@
-"""The pictures of `closures`."""
+"""The figures of `closures`."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from .claims import SIGMOID_ROWS
 
 
 def finitely_many_tokens(results: Results) -> Any:
-    """How far n tokens are from the Gaussian law at t = 1, base case: the largest error of the covariance. Tokens start
+    """Distance of n tokens from the Gaussian law at t = 1, base case: the largest error of the covariance. Tokens start
     from a Sobol cloud with the exact mean and covariance, so that errors come from its higher moments and tails alone.
-    Under linear attention those play no part: its error, of the solver alone, lies below the picture.
+    Linear attention does not depend on those: its error, that of the solver, is below the range shown.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-r"""The continuity equation of attention, solved as what it is, and tokens as its approximation.
+r"""The continuity equation of attention, solved as a PDE, and tokens as its approximation.
 
 On the circle: laws at $\beta = 1, 10, 100$ up to Diracs; growth of patterns out of the uniform measure; the order of
 the scheme against a Fourier method; errors of random and of equidistributed tokens against their number. On the line:
@@ -58,9 +58,10 @@ EXPERIMENT = Experiment(
     paper="unified",
     title="The continuity equation, and tokens as its approximation",
     summary=(
-        "The transformer PDE itself, by conservative finite volumes on the circle and on the line: mass stays, no "
-        "density is negative, and laws may become Diracs. Its witnesses are Bessel functions, a Fourier method, "
-        "Gaussian closed forms, and tokens: n independent ones err by n^-1/2, tokens at quantiles by far less."
+        "The transformer PDE itself, by conservative finite volumes on the circle and on the line: mass is conserved, "
+        "densities are not negative, and laws may become Diracs. It is compared with Bessel functions, a Fourier "
+        "method, Gaussian closed forms, and tokens: the error of n independent ones is n^-1/2, that of tokens at "
+        "quantiles far smaller."
     ),
     cells=cells,
     compute=compute,

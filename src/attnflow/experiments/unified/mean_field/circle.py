@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import xarray
 
 FEW = (4, 8, 16, 32, 64)  # tokens at quantiles
-SAVED = 101  # at all scales, so that one program serves all laws on one grid
+SAVED = 101  # at all scales, so that all laws on one grid share a program
 SHOWN = 160  # tokens beside a density
-FINE, FINER = 5_000, 40_000  # equal masses that stand for a density
+FINE, FINER = 5_000, 40_000  # number of equal masses that represent a density
 
 
 def smooth(angle: "numpy.ndarray") -> "numpy.ndarray":
@@ -33,7 +33,7 @@ def level(angle: "numpy.ndarray") -> "numpy.ndarray":
 
 
 def rough(angle: "numpy.ndarray") -> "numpy.ndarray":
-    """The uniform density with a little of all modes up to 24."""
+    """The uniform density with small perturbations of all modes up to 24."""
     import numpy as np
 
     phase = np.random.default_rng(3).uniform(0, 2 * np.pi, 24)
@@ -59,7 +59,7 @@ def concentration(cell: Cell) -> "xarray.Dataset":
 
 
 def growth(cell: Cell) -> "xarray.Dataset":
-    """All modes at once, too small to feel each other at first."""
+    """All modes at once, initially too small to interact."""
     import numpy as np
     import xarray
     from scipy.special import ive
@@ -185,7 +185,7 @@ def quantile_tokens(cell: Cell) -> "xarray.Dataset":
 
 
 def merger(cell: Cell) -> "xarray.Dataset":
-    """Two Diracs, each in one cell, that attract each other: their angle is known from an equation of its own."""
+    """Two Diracs, each in one cell, that attract each other: their angle obeys a scalar equation."""
     import numpy as np
     import xarray
     from scipy.integrate import quad

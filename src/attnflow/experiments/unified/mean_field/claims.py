@@ -1,13 +1,13 @@
-"""What is claimed of the mean-field solver, and how it is measured on the results of `mean_field`."""
+"""Claims about the mean-field solver, and their measurements on the results of `mean_field`."""
 
 from ... import Claim, Results
 
 BETAS = (1.0, 10.0, 100.0)
 CLOCKS = ("SA", "shifted USA")
 MODES = (1, 2, 3, 4, 5, 6, 7, 8)
-SOFTMAX = {"v": 0.7, "a": 0.2, "s0": 1.3, "mean0": 0.4, "t1": 1.3}  # scores spread by 0.26 at first, by 0.49 at t1
+SOFTMAX = {"v": 0.7, "a": 0.2, "s0": 1.3, "mean0": 0.4, "t1": 1.3}  # scores spread by 0.26 initially, by 0.49 at t1
 SIGMOID = ((1.0, 0.0, 1.0), (1.0, 0.0, 2.0), (2.0, 0.0, 2.0), (-2.0, 0.5, 1.0))  # a, initial mean, time
-MERGER = {"beta": 30.0, "p": 0.3, "turns": 3}  # 3/32 of the circle apart at first
+MERGER = {"beta": 30.0, "p": 0.3, "turns": 3}  # initially 3/32 of the circle apart
 PAGE = "docs/theory/mean-field.md"
 SCHEME, TOKENS = f"{PAGE}, The scheme", f"{PAGE}, Tokens as an approximation"
 PATTERNS, LINE = f"{PAGE}, Patterns out of the uniform measure", f"{PAGE}, On the line"
@@ -101,7 +101,7 @@ def derived(source: str) -> dict:
 CLAIMS = [
     Claim(
         id="mean-field-diracs",
-        statement="β = 1, 10, 100, t = 20: this much of the mass is in clusters narrower than four cells",
+        statement="β = 1, 10, 100, t = 20: the part of the mass in clusters narrower than four cells",
         kind="at_least",
         expected=0.9,
         possible=(0, 1),
@@ -126,7 +126,7 @@ CLAIMS = [
         expected=1.0,
         tolerance=0.1,
         measure=halving,
-        note="each is as wide as a cell or two, so they feel each other a little more; less so on finer grids",
+        note="each is one or two cells wide, which increases the attraction slightly; less so on finer grids",
         **derived(f"{PAGE}, Diracs"),
     ),
     *(
@@ -177,7 +177,7 @@ CLAIMS = [
         tolerance_kind="sigma",
         detects=1 / 6,
         measure=slope("square", "square_error", 0.5),
-        note="it would tell the power −½ from −⅓, and from the −1 of tokens that start at quantiles",
+        note="the power −½ is distinguished from −⅓, and from the −1 of tokens that start at quantiles",
         **derived(TOKENS),
     ),
     Claim(
@@ -189,7 +189,7 @@ CLAIMS = [
         tolerance_kind="sigma",
         detects=1 / 6,
         measure=slope("W1", "W1_error", 1.0),
-        note="it would tell the power −½ from −⅓, and from the −1 of tokens that start at quantiles",
+        note="the power −½ is distinguished from −⅓, and from the −1 of tokens that start at quantiles",
         **derived(TOKENS),
     ),
     Claim(

@@ -1,4 +1,4 @@
-"""The pictures of `mean_field`."""
+"""The figures of `mean_field`."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ PI_TICKS = [0.0, 3.141592653589793, 6.283185307179586], ["0", r"$\pi$", r"$2\pi$
 
 
 def densities_and_tokens(results: Results) -> Any:
-    """A law on the circle under softmax attention, from the uniform measure with a little of all modes. Above: its
-    density, by the continuity equation (logarithmic colours; white is 20 times less than uniform, or nothing at all).
-    Below: 160 tokens that start at its quantiles. The number of clusters that form first is near √(2β).
+    """A law on the circle under softmax attention, from the uniform measure with small perturbations of all modes.
+    Above: its density, by the continuity equation (logarithmic colours; white is 20 times less than uniform, or nothing
+    at all). Below: 160 tokens that start at its quantiles. The number of clusters that form first is near √(2β).
     """
     import numpy as np
     from matplotlib.colors import LogNorm
@@ -41,8 +41,8 @@ def densities_and_tokens(results: Results) -> Any:
 
 def growth_of_modes(results: Results) -> Any:
     """Modes cos kθ of a law that starts as the uniform measure with 10⁻⁷ of each of eight modes, β = 9. Dashed: the
-    rates that Bessel functions give. The fastest mode, k = 4, grows until nothing is left between four clusters; it
-    drives k = 8 by its square before.
+    rates that Bessel functions give. The fastest mode, k = 4, grows until four clusters have formed; before, its
+    square drives k = 8.
     """
     import numpy as np
 
@@ -136,7 +136,7 @@ def not_a_gaussian(results: Results) -> Any:
 
 
 def _unwrapped(angle: Any) -> Any:
-    """Curves with gaps where a token passes the angle 0, in place of lines across the picture."""
+    """Curves with gaps where a token passes the angle 0, in place of lines across the panel."""
     import numpy as np
 
     jumps = np.abs(np.diff(angle, axis=0, prepend=angle[:1])) > np.pi

@@ -36,7 +36,7 @@ def _solved(attention: Any, density: Any, t1: float, cells: int, interval: tuple
 
 
 def softmax(cell: Cell) -> "xarray.Dataset":
-    """A Gaussian stays one: closed forms, as long as the spread of scores is below one half."""
+    """A Gaussian stays Gaussian: closed forms, as long as the spread of scores is below one half."""
     import numpy as np
 
     import attnflow as af
@@ -57,7 +57,7 @@ def softmax(cell: Cell) -> "xarray.Dataset":
 
 
 def linear(cell: Cell) -> "xarray.Dataset":
-    """Linear attention scales any law: the second moment obeys an equation of its own."""
+    """Linear attention scales any law: the second moment obeys a closed equation."""
     import numpy as np
 
     import attnflow as af
@@ -78,7 +78,7 @@ def linear(cell: Cell) -> "xarray.Dataset":
 
 
 def sigmoid(cell: Cell) -> "xarray.Dataset":
-    """Sigmoid attention from Gaussians: moments, those of tokens by SciPy, and one density to look at."""
+    """Sigmoid attention from Gaussians: moments, those of tokens by SciPy, and one density for the figure."""
     import numpy as np
     import xarray
     from scipy.stats import norm

@@ -1,8 +1,8 @@
-r"""The continuity equation by other means, in NumPy and SciPy: no code is shared with the solver.
+r"""Independent solutions of the continuity equation, in NumPy and SciPy, without code of the solver.
 
 - `by_fourier`: on the circle with softmax, $B = V = I$. With $Z = \int e^{\beta\cos(\theta - \phi)}d\mu(\phi)$ the
-  velocity is $Z'/\beta Z$, so everything is a product or a derivative of periodic functions: a Fourier method, which
-  loses to round-off only, while the law is smooth.
+  velocity is $Z'/\beta Z$, so everything is a product or a derivative of periodic functions: a Fourier method, with
+  round-off errors only while the law is smooth.
 - `by_characteristics`: tokens, each with its mass, that obey $\dot x = \Gamma_\mu(x)$.
 - `quantiles`: where a density on the circle has the levels $(i - \frac12)/n$.
 """

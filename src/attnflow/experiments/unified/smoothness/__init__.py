@@ -1,4 +1,4 @@
-r"""How smooth attention is: the norm of its derivative, what bounds it, and what that means for the flow.
+r"""The smoothness of attention: the norm of its derivative, bounds of it, and consequences for the flow.
 
 The derivative is checked against its formula and differences; its norm at adversarial tokens against printed numbers,
 lower and upper bounds; at Gaussian tokens against an operator in Hermite polynomials; far from the origin against the
@@ -56,8 +56,8 @@ EXPERIMENT = Experiment(
     title="The smoothness of attention",
     summary=(
         "The norm of the derivative of softmax attention, masked and not: at adversarial tokens, where it grows like "
-        "√n, at Gaussian ones, and far from the origin. Upper and lower bounds, and what they say of the distance of "
-        "two clouds that follow the flow."
+        "√n, at Gaussian ones, and far from the origin. Upper and lower bounds, and their consequence for the "
+        "distance of two clouds along the flow."
     ),
     cells=cells,
     compute=compute,

@@ -1,8 +1,9 @@
-"""What is claimed of the smoothness of attention, and how it is measured on the results of `smoothness`."""
+"""Claims about the smoothness of attention, and their measurements on the results of `smoothness`."""
 
 import math
 
 from ... import Claim, Results
+from ..._measures import difference, value
 
 GAMMAS, LENGTHS = (1.0, 2.0), (2, 4, 8, 16, 32, 64)
 SLOPE = {"gamma": 6.0, "lengths": (16, 32, 64, 128)}
@@ -13,12 +14,7 @@ PAGE = "docs/theory/smoothness.md"
 UPPER, LOWER, STABILITY = f"{PAGE}, Upper bounds", f"{PAGE}, A lower bound", f"{PAGE}, Stability"
 
 
-def of(part: str, variable: str, **where):
-    """A variable of one part, as a number or a list."""
-    return lambda results: results.select(part=part, **where)[variable].values.tolist()
-
-
-def difference(column: int):
+def derivative_error(column: int):
     return lambda results: results.select(part="derivative")["difference"].values[:, column].tolist()
 
 
@@ -37,18 +33,13 @@ def over_lower(results: Results) -> float:
 
 
 def peaks(results: Results) -> list[float]:
-    heights = of("adversarial", "peak")(results)
+    heights = value("peak", part="adversarial")(results)
     return [peak / (math.exp(gamma) * (1 + gamma) / 2) for peak, gamma in zip(heights, GAMMAS, strict=True)]
 
 
 def two_and_many(results: Results) -> float:
     data = results.select(part="adversarial")
     return float(abs(data["norm"] - data["two"]).max())
-
-
-def law(results: Results) -> list[float]:
-    data = results.select(part="gaussian law")
-    return (data["norm"] - data["operator"]).values.tolist()
 
 
 def growth_of_gaussian_tokens(beta: float):
@@ -98,7 +89,7 @@ CLAIMS = [
             kind="equal",
             expected=[0.0, 0.0],
             tolerance=1e-8,
-            measure=difference(column),
+            measure=derivative_error(column),
             source=f"{PAGE}, The derivative",
             provenance="derived",
         )
@@ -150,7 +141,7 @@ CLAIMS = [
         kind="equal",
         expected=[5.629, 20.81],
         tolerance=0.005,
-        measure=of("adversarial", "kantorovich"),
+        measure=value("kantorovich", part="adversarial"),
         source=UPPER,
         provenance="derived",
     ),
@@ -179,7 +170,7 @@ CLAIMS = [
         kind="equal",
         expected=0.5,
         tolerance=0.02,
-        measure=of("slope", "slope"),
+        measure=value("slope", part="slope"),
         source=LOWER,
         provenance="theorem",
     ),
@@ -189,7 +180,7 @@ CLAIMS = [
         kind="equal",
         expected=(9 + 85**0.5) / 2,
         tolerance=1e-9,
-        measure=of("counterexample", "norm"),
+        measure=value("norm", part="counterexample"),
         source=UPPER,
         provenance="derived",
         note="with max |A x_i| in place of |A| R, the bound by diameter would be 2",
@@ -200,7 +191,7 @@ CLAIMS = [
         kind="equal",
         expected=[1.37978, 1.53929, 1.59785, 1.68643],
         tolerance=1e-4,
-        measure=of("cesaro", "norm"),
+        measure=value("norm", part="cesaro"),
         source=f"{PAGE}, The masked bound",
         provenance="derived",
     ),
@@ -210,7 +201,7 @@ CLAIMS = [
         kind="equal",
         expected=1.0,
         tolerance=1e-12,
-        measure=of("cesaro", "unmasked"),
+        measure=value("unmasked", part="cesaro"),
         source=f"{PAGE}, The masked bound",
         provenance="derived",
     ),
@@ -220,7 +211,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.0] * len(BETAS),
         tolerance=1e-9,
-        measure=law,
+        measure=difference("norm", "operator", part="gaussian law"),
         source=f"{PAGE}, Gaussian tokens",
         provenance="derived",
     ),
@@ -279,7 +270,7 @@ CLAIMS = [
         kind="equal",
         expected=13.48066,
         tolerance=1e-5,
-        measure=of("stability", "printed", masked=False),
+        measure=value("printed", part="stability", masked=False),
         source=STABILITY,
         provenance="derived",
     ),
@@ -304,7 +295,7 @@ CLAIMS = [
         measure=masked_change,
         source=f"{PAGE}, Masked Gaussian tokens",
         provenance="derived",
-        note="it would tell a mask that changes each of them by a quarter",
+        note="it detects a mask that changes each of them by a quarter",
     ),
     Claim(
         id="smoothness-conditional",
@@ -312,7 +303,7 @@ CLAIMS = [
         kind="equal",
         expected=[0.0, 0.0],
         tolerance=1e-12,
-        measure=lambda results: [of("conditional", name)(results) for name in ("difference", "refined")],
+        measure=lambda results: [value(name, part="conditional")(results) for name in ("difference", "refined")],
         source=f"{PAGE}, The conditional distance",
         provenance="derived",
     ),
@@ -321,7 +312,7 @@ CLAIMS = [
         statement="d_p less W_p of the tokens without positions: 8 pairs, p = 1, 2, 3, and two laws; the smallest",
         kind="at_least",
         expected=0.0,
-        measure=lambda results: min(of("conditional", "excess")(results)),
+        measure=lambda results: min(value("excess", part="conditional")(results)),
         source=f"{PAGE}, The conditional distance",
         provenance="derived",
     ),

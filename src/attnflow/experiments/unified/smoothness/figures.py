@@ -1,4 +1,4 @@
-"""The pictures of `smoothness`."""
+"""The figures of `smoothness`."""
 
 from typing import Any
 
@@ -145,7 +145,7 @@ def bounds_in_a_ball(results: Results) -> Any:
 
 
 def stability_of_the_flow(results: Results) -> Any:
-    """How far two clouds in a disc part, R₀ = 0.5, ‖V‖ = 0.854, ‖βB‖ = 0.8: the distance at time t over that at zero,
+    """The distance of two clouds in a disc, R₀ = 0.5, ‖V‖ = 0.854, ‖βB‖ = 0.8: its value at time t over that at zero,
     for independent clouds and for a cloud and itself moved in its steepest direction. Lines above are bounds. Left: W₂,
     full attention. Right: the conditional distance d₂, masked attention.
     """

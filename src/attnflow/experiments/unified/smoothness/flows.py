@@ -36,7 +36,7 @@ def stability(cell: Cell) -> "xarray.Dataset":
             lambda cloud: af.simulate(model, cloud, ts=jnp.asarray(ts), solver="rk4", dt=0.125).xs, jnp.stack([x, y, z])
         )
 
-    # The disc of the bound holds the moved tokens, too.
+    # The disc of the bound contains the moved tokens, too.
     xs, ys, zs = np.moveaxis(np.asarray(jax.jit(jax.vmap(follow))(x, y, V, B)), 1, 0)
     distance = af.measures.conditional_wasserstein if cell["masked"] else af.measures.wasserstein
     kinds = {"independent": (xs, ys), "steepest": (xs, zs)}
