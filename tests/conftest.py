@@ -4,6 +4,7 @@ import gc
 import pathlib
 
 import jax
+import jaxtyping
 import pytest
 
 jax.config.update("jax_enable_x64", True)
@@ -29,6 +30,14 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rank = {f"test_{name}": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(pathlib.Path(item.fspath).stem, len(rank)))
+
+
+@pytest.fixture
+def as_users_run():
+    """Without the check of annotations, which refuses a value of the wrong type before the library does."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

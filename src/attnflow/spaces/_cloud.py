@@ -20,6 +20,7 @@ from ._space import AbstractSpace
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
 Number = ArrayLike  # one number
 Count = int | np.integer
+Key = Array  # a random key of JAX
 
 
 def is_concrete(*arrays: object) -> bool:
