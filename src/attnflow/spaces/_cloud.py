@@ -18,7 +18,7 @@ from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
-Number = ArrayLike  # one number
+Number = float | int | np.floating | np.integer | np.ndarray | Array  # one real number
 Count = int | np.integer
 Key = Array  # a random key of JAX
 

@@ -40,7 +40,7 @@ class InterpolatingTransformer:
         """The dimension of tokens."""
         return self.blocks[0].feed_forward.W.shape[0]
 
-    def __call__(self, x: Sequences, beta: Number = math.inf) -> np.ndarray | list[np.ndarray]:
+    def __call__(self, x: Sequences, beta: Number = math.inf) -> Any:
         """The image of one sequence `(n, d)`, or of a list of them, in one pass."""
         many = _many(x)
         given = self._checked(x if many else [x])

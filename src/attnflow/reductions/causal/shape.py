@@ -123,7 +123,7 @@ def _heads(
     return [Head(1.0, beta, slope)]
 
 
-def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: int) -> np.ndarray:
+def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: Count) -> np.ndarray:
     """S' of all heads together, times a positive number that keeps it finite."""
     parts = [scaled_profile(s, t, head.beta, head.context_slope, classes, modes) for head in heads]
     sizes = [x + y for _, _, x, y in parts]

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ...attention import Linear
+from ...attention import AbstractAttention, Linear
 from ...attention._gaussian import AffineField
 from ...errors import InputError
 from ...models import at_time
@@ -25,7 +25,7 @@ from .velocity import check_time
 
 
 def masked_linear_velocity(
-    attention: Linear,
+    attention: AbstractAttention,
     alpha: Numbers,
     Sigma: Numbers | None = None,
     *,

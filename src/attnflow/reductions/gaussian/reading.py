@@ -72,7 +72,7 @@ def describe(run: Run) -> str:
 
 
 def _ended(run: Run) -> list[str]:
-    word, L = outcome(run), _factor(run, "L_last")
+    word, L = str(outcome(run)), _factor(run, "L_last")
     run.single()
     if run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
         return [run.result.value]
