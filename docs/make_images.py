@@ -40,7 +40,7 @@ def sphere() -> None:
 def lost_in_the_middle() -> None:
     """What the last token still knows of each earlier one: simulated, and in closed form."""
     af.precision("float64")
-    setting = {"beta": 1.0, "slope": 1.0, "modes": 6}
+    setting = {"beta": 1.0, "context_slope": 1.0, "modes": 6}
     found = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
     edges = (0, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 127)
     figure = af.plot.retrieval_profile(1.0, **setting, points=found.profile(edges=edges), n=128)

@@ -15,6 +15,7 @@ if os.environ.get("ATTNFLOW_TEST_XLA", "quick") == "quick":
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICK_COMPILATION}".strip()
 
 import jax  # noqa: E402  (XLA reads its options once, when it starts)
+import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
@@ -40,6 +41,14 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rank = {f"test_{name}": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(pathlib.Path(item.fspath).stem, len(rank)))
+
+
+@pytest.fixture
+def as_users_run():
+    """Without the check of annotations, which refuses a value of the wrong type before the library does."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from attnflow.reductions.causal._steps import rk4
 from attnflow.reductions.causal.monte_carlo import STEEP, _bessel
 from judging import computed, holds
 
-ONE: dict[str, Any] = {"beta": 1.0, "slope": 1.0}
+ONE: dict[str, Any] = {"beta": 1.0, "context_slope": 1.0}
 
 
 def alibi(n, slope):
@@ -60,7 +60,11 @@ def test_a4_the_total_is_exponential(slope):
     a, t, at = iv(1, 1.0), 1.0, 0.7
 
     def integrand(x):
-        return float(af.reductions.causal.two_time(t, at * np.exp(-x), a=a, slope=slope, at=at)) * at * np.exp(-x)
+        return (
+            float(af.reductions.causal.two_time(t, at * np.exp(-x), a=a, context_slope=slope, target=at))
+            * at
+            * np.exp(-x)
+        )
 
     found = quad(integrand, 0, 300, epsabs=1e-10, limit=400)[0]
     np.testing.assert_allclose(found, af.reductions.causal.two_time_total(t, a=a), atol=1e-7)
@@ -73,11 +77,11 @@ def test_the_equal_time_correlation_is_its_integral(slope):
     a, t, s, at = 1.7, 0.8, 0.4, 0.9
 
     def g(target, r):
-        return float(af.reductions.causal.two_time(t, r, a=a, slope=slope, at=target))
+        return float(af.reductions.causal.two_time(t, r, a=a, context_slope=slope, target=target))
 
     inside = quad(lambda x: g(at, s * np.exp(-x)) * g(s, s * np.exp(-x)) * s * np.exp(-x), 0, 200, limit=400)[0]
     np.testing.assert_allclose(
-        af.reductions.causal.equal_time(t, s, a=a, slope=slope, at=at), g(at, s) + inside, rtol=1e-7
+        af.reductions.causal.equal_time(t, s, a=a, context_slope=slope, target=at), g(at, s) + inside, rtol=1e-7
     )
 
 
@@ -94,12 +98,12 @@ def test_equal_times_of_far_sources():
         return 2 * v * np.exp(log_psi(v**2) + log_psi(v**2 + far) - v**2 - log_psi(far))
 
     inside = sum(quad(part, a, a + 2, epsabs=0, epsrel=1e-12)[0] for a in range(0, 30, 2))
-    found = af.reductions.causal.equal_time(1.0, s, a=c, slope=0.0)
+    found = af.reductions.causal.equal_time(1.0, s, a=c, context_slope=0.0)
     np.testing.assert_allclose(np.log(found), log_psi(far) + np.log1p(inside), atol=1e-12)
 
 
 def test_a6_equal_times():
-    found = af.reductions.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), slope=1.0)
+    found = af.reductions.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), context_slope=1.0)
     np.testing.assert_allclose(found, [1.4600, 1.2782, 1.4247], atol=1e-4)
 
 
@@ -147,7 +151,7 @@ def test_a5_many_tokens_are_the_continuum():
     found = np.interp(at, s, af.reductions.causal.two_time_matrix(1.0, iv(1, 1.0), alibi(n, 1.0))[:-1])
     np.testing.assert_allclose(found, [0.7367, 0.7059, 0.8469], rtol=3e-3)
     np.testing.assert_allclose(
-        af.reductions.causal.two_time(1.0, at, a=iv(1, 1.0), slope=1.0), [0.7367, 0.7059, 0.8469], atol=6e-5
+        af.reductions.causal.two_time(1.0, at, a=iv(1, 1.0), context_slope=1.0), [0.7367, 0.7059, 0.8469], atol=6e-5
     )
 
 
@@ -166,12 +170,14 @@ def test_matrix_forms_solve_their_equation():
 
 
 def test_a2_critical_times():
-    found = af.reductions.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], slope=1.0)
+    found = af.reductions.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], context_slope=1.0)
     np.testing.assert_allclose(found, [5.911579, 2.457489, 0.600716, 0.174018], atol=1e-6)
-    assert af.reductions.causal.critical_time(beta=1.0, slope=0.0) == 0
+    assert af.reductions.causal.critical_time(beta=1.0, context_slope=0.0) == 0
     far = [1e-200, 400.0]  # one mode, where squares of rates underflow and overflow
     expected = [2 * -np.expm1(-1.0) / first for first in (0.5e-200, iv(1, 400.0))]
-    np.testing.assert_allclose(af.reductions.causal.critical_time(beta=far, slope=1.0, modes=1), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        af.reductions.causal.critical_time(beta=far, context_slope=1.0, modes=1), expected, rtol=1e-12
+    )
     t, step = float(found[1]), 1e-5
     for factor, sign in ((0.99, 1), (1.01, -1)):  # S rises at its end, or falls
         S = af.reductions.causal.retrieval_profile([1 - step, 1.0], factor * t, **ONE)
@@ -194,17 +200,20 @@ def test_a3_the_source_found_worst():
 def test_the_minimum_is_one_by_evaluation():
     """Against a grid of the profile itself, which knows no derivative; also at a place that no plot would show."""
     for t, beta, slope in ((1.0, 1.0, 1.0), (0.01, 0.3, 8.0)):
-        least = af.reductions.causal.profile_minimum(t, beta=beta, slope=slope)
+        least = af.reductions.causal.profile_minimum(t, beta=beta, context_slope=slope)
         s = least.s * np.exp(np.linspace(-0.1, 0.1, 4001))
-        S = af.reductions.causal.retrieval_profile(s, t, beta=beta, slope=slope)
+        S = af.reductions.causal.retrieval_profile(s, t, beta=beta, context_slope=slope)
         np.testing.assert_allclose(s[S.argmin()], least.s, rtol=5e-4)
         np.testing.assert_allclose(S.min(), least.value, rtol=1e-9)
 
 
 def test_the_minimum_is_found_where_the_profile_underflows():
     """First sources weigh e^{-800}, which is no double: signs of the derivative must survive."""
-    least = af.reductions.causal.profile_minimum(1e-3, beta=1.0, slope=800.0, modes=1)
-    assert af.reductions.causal.profile_shape([0.0, 1e-3], beta=1.0, slope=800.0).tolist() == ["other", "one minimum"]
+    least = af.reductions.causal.profile_minimum(1e-3, beta=1.0, context_slope=800.0, modes=1)
+    assert af.reductions.causal.profile_shape([0.0, 1e-3], beta=1.0, context_slope=800.0).tolist() == [
+        "other",
+        "one minimum",
+    ]
     c, slope = iv(1, 1.0) * 1e-3, 800.0
 
     def rising(s):  # λψ - qψ', written out
@@ -217,7 +226,8 @@ def test_the_minimum_is_found_where_the_profile_underflows():
 
 def test_slopes_move_the_minimum():
     found = [
-        af.reductions.causal.profile_minimum(1.0, beta=1.0, slope=slope).s for slope in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+        af.reductions.causal.profile_minimum(1.0, beta=1.0, context_slope=slope).s
+        for slope in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
     ]
     np.testing.assert_allclose(found, [np.nan, 0.5609, 0.2593, 0.1187, 0.0529, 0.0225], atol=6e-5)
 
@@ -225,8 +235,8 @@ def test_slopes_move_the_minimum():
 def test_a10_without_slope_there_is_no_recency():
     s = np.geomspace(1e-9, 1, 3000)
     for t, beta in ((0.1, 1.0), (1.0, 1.0), (3.0, 2.0)):
-        assert (np.diff(af.reductions.causal.retrieval_profile(s, t, beta=beta, slope=0.0)) < 0).all()
-        assert af.reductions.causal.profile_shape(t, beta=beta, slope=0.0) == "decreasing"
+        assert (np.diff(af.reductions.causal.retrieval_profile(s, t, beta=beta, context_slope=0.0)) < 0).all()
+        assert af.reductions.causal.profile_shape(t, beta=beta, context_slope=0.0) == "decreasing"
 
 
 def test_a11_the_double_well():
@@ -239,8 +249,8 @@ def test_a11_the_double_well():
 def test_just_beyond_the_critical_time_the_shape_follows_from_the_slope():
     """One mode: a maximum near the last source from λ = log 4 on."""
     for slope, shape in ((np.log(4) - 0.1, "decreasing"), (np.log(4) + 0.1, "minimum and maximum")):
-        t = 1.0003 * af.reductions.causal.critical_time(beta=1.0, slope=slope, modes=1)
-        assert af.reductions.causal.profile_shape(t, beta=1.0, slope=slope, modes=1) == shape
+        t = 1.0003 * af.reductions.causal.critical_time(beta=1.0, context_slope=slope, modes=1)
+        assert af.reductions.causal.profile_shape(t, beta=1.0, context_slope=slope, modes=1) == shape
 
 
 # Monte Carlo ---------------------------------------------------------------------------------------------------------
@@ -352,10 +362,11 @@ CELL = {"part": "estimators", "n": 16, "replicas": 2048}
 DRAWN: dict[str, Any] = {"n": 16, "t": 1.0, "beta": 1.0, "modes": 2, "replicas": 2048, "method": "direct"}
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_weights_may_be_any():
     """ALiBi weights given by lag are a matrix product for the same tokens, and give the same numbers."""
     by_lag = af.pairsums.Positional(np.concatenate([[0.0], np.exp(-np.arange(1, 16) / 16)]), normalized=True)
-    one = af.reductions.causal.estimate_correlations(jax.random.key(0), slope=1.0, **DRAWN)
+    one = af.reductions.causal.estimate_correlations(jax.random.key(0), context_slope=1.0, **DRAWN)
     other = af.reductions.causal.estimate_correlations(jax.random.key(0), pairs=by_lag, **DRAWN)
     np.testing.assert_allclose(one.batches, other.batches, atol=1e-9)
     assert one.replicas == 2048 and one.batches.shape[1:] == (2, 15) and one.s[0] == 0.5 / 16
@@ -369,7 +380,8 @@ def test_weights_may_be_any():
 def test_steep_weights_do_not_underflow():
     """Prefix sums and a matrix just below and above the slope where one gives way to the other."""
     below, above = (
-        af.reductions.causal.estimate_correlations(jax.random.key(0), slope=x, **DRAWN) for x in (STEEP, STEEP + 1e-6)
+        af.reductions.causal.estimate_correlations(jax.random.key(0), context_slope=x, **DRAWN)
+        for x in (STEEP, STEEP + 1e-6)
     )
     np.testing.assert_allclose(below.batches, above.batches, atol=1e-5)
 
@@ -411,7 +423,7 @@ def test_figures(profile_cells):
 
 # Bad input -----------------------------------------------------------------------------------------------------------
 
-GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "slope": 1.0, "replicas": 64}
+GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "context_slope": 1.0, "replicas": 64}
 
 
 @pytest.mark.parametrize(
@@ -422,12 +434,12 @@ GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "slope": 1.0, "replicas": 64}
         ({"t": -1.0}, "t = -1"),
         ({"t": float("nan")}, "not finite"),
         ({"beta": 0.0}, "larger than 0"),
-        ({"slope": -1.0}, "slope"),
-        ({"slope": None}, "give the ALiBi slope"),
+        ({"context_slope": -1.0}, "context_slope"),
+        ({"context_slope": None}, "give context_slope"),
         ({"pairs": af.Causal(strict=True)}, "not both"),
-        ({"slope": None, "pairs": af.Causal(normalized=True)}, "see themselves"),
-        ({"slope": None, "pairs": af.Causal(strict=True)}, "not normalised"),
-        ({"slope": None, "pairs": "causal"}, "pairs = 'causal'"),
+        ({"context_slope": None, "pairs": af.Causal(normalized=True)}, "see themselves"),
+        ({"context_slope": None, "pairs": af.Causal(strict=True)}, "not normalised"),
+        ({"context_slope": None, "pairs": "causal"}, "pairs = 'causal'"),
         ({"method": "both"}, "method = 'both'"),
         ({"normalize": "rows"}, "normalize = 'rows'"),
         ({"d": 1}, "d = 1"),
@@ -438,6 +450,7 @@ GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "slope": 1.0, "replicas": 64}
         ({"key": 0}, "key = 0 is no random key"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_estimates_are_told(changes, words):
     with pytest.raises(InputError, match=words):
         af.reductions.causal.estimate_correlations(**{"key": jax.random.key(0), **GOOD, **changes})
@@ -448,28 +461,29 @@ def test_bad_estimates_are_told(changes, words):
     [
         (lambda c: c.psi(-1.0, 1.0), "c = -1 must not be negative"),
         (lambda c: c.psi("1", 1.0), "not an array of numbers"),
-        (lambda c: c.two_time(1.0, 0.0, a=1.0, slope=1.0), "s = 0 must be larger"),
-        (lambda c: c.two_time(1.0, 0.5, a=1.0, slope=1.0, at=0.4), "lies behind its target"),
-        (lambda c: c.two_time(1.0, 0.5, a=1.0, slope=1.0, at=1.2), "behind the prompt"),
+        (lambda c: c.two_time(1.0, 0.0, a=1.0, context_slope=1.0), "s = 0 must be larger"),
+        (lambda c: c.two_time(1.0, 0.5, a=1.0, context_slope=1.0, target=0.4), "lies behind its target"),
+        (lambda c: c.two_time(1.0, 0.5, a=1.0, context_slope=1.0, target=1.2), "behind the prompt"),
         (lambda c: c.two_time_matrix(1.0, 1.0, np.eye(3)), "strictly lower triangular"),
         (lambda c: c.two_time_matrix(1.0, 1.0, np.zeros((3, 3)), target=3), "target = 3"),
-        (lambda c: c.retrieval_profile([0.5, np.nan], 1.0, beta=1.0, slope=1.0), "not finite"),
+        (lambda c: c.retrieval_profile([0.5, np.nan], 1.0, beta=1.0, context_slope=1.0), "not finite"),
         (lambda c: c.two_time_matrix(1.0, 1e3, np.tri(3, 3, -1)), "too large"),
         (lambda c: c.two_time_matrix([1.0, 2.0], [1.0, 2.0, 3.0], np.zeros((3, 3))), "do not fit together"),
-        (lambda c: c.equal_time(1.0, [0.1, 0.2], a=[1.0, 2.0, 3.0], slope=1.0), "do not fit together"),
-        (lambda c: c.retrieval_profile([0.1, 0.2], [1, 2, 3], beta=1.0, slope=1.0), "s \\(2,\\), t \\(3,\\)"),
-        (lambda c: c.profile_shape([1.0, 2.0], beta=[1, 2, 3], slope=1.0), "do not fit together"),
+        (lambda c: c.equal_time(1.0, [0.1, 0.2], a=[1.0, 2.0, 3.0], context_slope=1.0), "do not fit together"),
+        (lambda c: c.retrieval_profile([0.1, 0.2], [1, 2, 3], beta=1.0, context_slope=1.0), "s \\(2,\\), t \\(3,\\)"),
+        (lambda c: c.profile_shape([1.0, 2.0], beta=[1, 2, 3], context_slope=1.0), "do not fit together"),
         (lambda c: c.rates(1e3, 1), "beyond double precision"),
-        (lambda c: c.turning_points(1.0), "give beta and slope"),
+        (lambda c: c.turning_points(1.0), "give beta and context_slope"),
         (lambda c: c.turning_points(1.0, heads=[]), "heads is empty"),
         (lambda c: c.multi_head_profile(0.5, 1.0, [(1.0, 2.0)]), "give a list of"),
         (lambda c: c.zonal(1.5, 3), "no inner product"),
         (lambda c: c.rates(1.0, [0]), "too small"),
         (lambda c: c.bin_means(np.ones(4), [0, 5]), "there are 4 sources"),
         (lambda c: c.bin_means(np.ones(4), [0.0, 2.0]), "whole numbers"),
-        (lambda c: c.critical_time(beta=0.0, slope=1.0), "beta = 0 must be larger"),
+        (lambda c: c.critical_time(beta=0.0, context_slope=1.0), "beta = 0 must be larger"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_input_is_told(call, words):
     with pytest.raises(InputError, match=words):
         call(af.reductions.causal)
@@ -479,8 +493,8 @@ def test_pictures_of_profiles():
     for t in (1.0, 5.0):  # with a minimum and without
         (axes,) = af.plot.retrieval_profile(t, **ONE, n=16).axes
         assert ("lost in the middle" in [text.get_text() for text in axes.texts]) == (t == 1.0)
-    words = {slope: {text.get_text() for text in af.plot.retrieval_profile(1.0, beta=1.0, slope=slope).axes[0].texts}
-             for slope in (1.0, 8.0)}  # fmt: skip
+    drawn = {slope: af.plot.retrieval_profile(1.0, beta=1.0, context_slope=slope).axes[0] for slope in (1.0, 8.0)}
+    words = {slope: {text.get_text() for text in axes.texts} for slope, axes in drawn.items()}
     assert "primacy" in words[1.0] and "primacy" not in words[8.0]
     af.plot.retrieval_profile(0.0, **ONE)  # flat
     with pytest.raises(InputError, match="three arrays"):

@@ -128,6 +128,7 @@ def test_a_broken_file_is_told_in_a_sentence(tmp_path, name, content, told):
         load_imdb(tmp_path / name)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_what_is_missing_is_told_with_the_remedy(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"not in the cache .* attnflow data imdb fetches it"):
         load_imdb()
@@ -142,10 +143,11 @@ def test_what_is_missing_is_told_with_the_remedy(tmp_path):
         load_vader_snippets(tmp_path)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_reviews():
     reviews = Reviews(["a", "b", "c", "d"], np.array([0, 0, 1, 1]))
     assert repr(reviews) == "Reviews(4 texts, 2 positive)"
-    mixed = reviews.shuffled(0)
+    mixed = reviews.shuffled()
     assert sorted(zip(mixed.texts, mixed.labels, strict=True)) == [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
     assert [len(part) for part in mixed.split(0.75)] == [3, 1] and [len(p) for p in mixed.split(1)] == [1, 3]
     for wrong in (4, 0.01):
@@ -153,7 +155,7 @@ def test_reviews():
             reviews.split(wrong)
     with pytest.raises(InputError, match="one label for each"):
         Reviews(["a"], np.array([0, 1]))
-    with pytest.raises(InputError, match="1 for praise"):
+    with pytest.raises(InputError, match="1 if positive"):
         Reviews(["a"], np.array([3]))
 
 
@@ -252,6 +254,7 @@ def test_the_large_set(monkeypatch):
     assert found.labels[0] == 0 and found.labels[24_999] == 0, "all negatives first"
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_reviews_refuse_what_they_cannot_hold_or_take():
     reviews = Reviews(["good", "bad", "dull"], np.array([1, 0, 0]))
     calls = [
@@ -262,7 +265,7 @@ def test_reviews_refuse_what_they_cannot_hold_or_take():
         (lambda: reviews.take([3]), "whole numbers below 3"),
         (lambda: reviews.take(np.array([0.5])), "whole numbers below 3"),
         (lambda: reviews.take(np.array([True, False, True])), "whole numbers below 3"),
-        (lambda: reviews.shuffled(-1), "seed = -1"),
+        (lambda: reviews.shuffled(-1), "key = -1"),
         (lambda: fetch("novels"), "data set 'novels' is unknown"),
     ]
     for call, told in calls:

@@ -168,6 +168,7 @@ def test_heads_add_and_singular_factors_are_nothing_special():
         np.testing.assert_allclose(np.column_stack([alone, np.zeros(2)]), padded, atol=1e-14)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_maps_that_do_not_close_say_so():
     for attention, told in (
         (af.Unnormalized(), "infinite once"),
@@ -490,7 +491,7 @@ def test_masked_linear_attention():
     """Positions read those before them: against plain loops in NumPy."""
     rng = np.random.default_rng(4)
     alpha, Ls, theta = rng.normal(size=(3, 2)), rng.normal(size=(3, 2, 2)), np.array([0.2, 0.5, 0.3])
-    found = af.gaussian.masked_linear_velocity(af.Linear(Q=Q, K=K, V=V), alpha, L=Ls, theta=theta)
+    found = af.gaussian.masked_linear_velocity(af.Linear(Q=Q, K=K, V=V), alpha, L=Ls, weights=theta)
     for s in range(3):
         M = sum(theta[k] * (Ls[k] @ Ls[k].T + np.outer(alpha[k], alpha[k])) for k in range(s + 1))
         G = V @ M @ K.T @ Q / theta[: s + 1].sum()
@@ -502,14 +503,15 @@ def test_masked_linear_attention():
         (af.Linear(), [0, 0.5, 0.5], "first position no mass"),
     ):
         with pytest.raises(InputError, match=told):
-            af.gaussian.masked_linear_velocity(attention, alpha, L=Ls, theta=masses)
+            af.gaussian.masked_linear_velocity(attention, alpha, L=Ls, weights=masses)
 
 
 # Laws and what is asked of them --------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_clouds_have_the_moments_of_the_law():
-    x = af.gaussian.cloud(256, ALPHA, SIGMA, seed=3)
+    x = af.gaussian.cloud(256, ALPHA, SIGMA, key=jax.random.key(3))
     np.testing.assert_allclose(x.mean(axis=0), ALPHA, atol=1e-14)
     np.testing.assert_allclose(np.cov(x.T, bias=True), SIGMA, atol=1e-13)
     flat = af.gaussian.cloud(64, ALPHA, L=L[:, :1])
@@ -521,6 +523,7 @@ def test_clouds_have_the_moments_of_the_law():
         af.gaussian.midpoints(0)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_distance_of_gaussian_laws():
     rng = np.random.default_rng(5)
     M, N, a, b = rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3)
@@ -545,6 +548,7 @@ def test_distance_of_gaussian_laws():
         af.measures.gaussian_w2([0.0], [0.0], [[-1.0]], [[1.0]])
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_cone_coordinates():
     np.testing.assert_allclose(af.gaussian.cone_coordinates([[[1.0, 0.3], [0.3, 0.7]]]), [[0.3, 0.6, 1.7]])
     with pytest.raises(InputError, match="in the plane"):
@@ -570,6 +574,7 @@ def test_runs_are_saved_and_cited(tmp_path):
     assert repr(read) == repr(run) and read.provenance["limits"] == []
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_derivatives_are_in_reverse_mode():
     with pytest.raises(InputError, match=r"take jax\.grad or"):
         jax.jvp(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0).xs, (ALPHA,), (ALPHA,))
@@ -611,6 +616,7 @@ def test_an_array_keeps_its_precision():
         ({"attention": af.Softmax(B=np.eye(3))}, "for tokens of dimension 2"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_flow_refuses_in_a_sentence(change, told):
     given = {"attention": af.Softmax(), "alpha0": ZERO, "Sigma0": SIGMA, "t1": 1.0, **change}
     with pytest.raises(InputError, match=told):
@@ -636,11 +642,13 @@ def test_flow_refuses_in_a_sentence(change, told):
         (lambda: af.gaussian.limits("run"), "no Gaussian flow"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_questions_get_a_sentence(wrong, told):
     with pytest.raises(InputError, match=told):
         wrong()
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_other_runs_are_no_gaussian_flows():
     run = flow(softmax=(A, V), t1=0.5)
     tokens = dataclasses.replace(run, model=af.SelfAttention(beta=1.0), info={})

@@ -162,7 +162,7 @@ def test_close_tokens_are_told_apart_or_refused(gap):
     x = np.random.default_rng(0).normal(size=(5, 2))
     inputs, outputs = [x, np.concatenate([x[:-1], x[-1:] + gap])], [[[1.0, 0.0]], [[0.0, 2.0]]]
     if gap < 1e-12:
-        with pytest.raises(Unseparated, match="told apart"):
+        with pytest.raises(Unseparated, match="must be separated"):
             af.interpolate(inputs, outputs)
         return
     network = af.interpolate(inputs, outputs)
@@ -206,7 +206,7 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
         ([X, X[::-1]], [ONE, TWO], "inputs 0 and 1 are equal as sets"),
         ([X, np.concatenate([X, X[:1]])], [ONE, TWO], "equal as sets"),
         ([X[[0, 0, 0]]], [[[0.0, 0.0], [1.0, 1.0]]], "2 distinct points and input 0 only 1 distinct token"),
-        ([X, np.concatenate([X[:-1], X[-1:] + 1e-15])], [ONE, TWO], "told apart"),
+        ([X, np.concatenate([X[:-1], X[-1:] + 1e-15])], [ONE, TWO], "must be separated"),
         ([X[:, :1]], [[[1.0]]], "d >= 2"),
         ([X.astype(np.float32)], [ONE], "needs float64"),
         ([X], [np.float32(ONE)], "needs float64"),
@@ -230,6 +230,7 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
         ([np.ma.masked_less(X, 1)], [ONE], "masked entries"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
     """Row 16, and arguments that are none."""
     with pytest.raises(InputError, match=told) as error:
@@ -241,7 +242,7 @@ def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
     ("call", "told"),
     [
         (lambda n: af.interpolate([X], [ONE], mode="fast"), "mode = 'fast'"),
-        (lambda n: af.interpolate([X], [ONE], seed=-1), "seed = -1"),
+        (lambda n: af.interpolate([X], [ONE], key=-1), "key = -1"),
         (lambda n: n(X, beta=-1.0), "beta = -1"),
         (lambda n: n(X, beta="hot"), "beta = 'hot'"),
         (lambda n: n(X[:, :1]), "dimension 1 and the network 2"),
@@ -257,6 +258,7 @@ def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
         (lambda n: af.constructions.interpolation_classifier([X], None), "labels = None"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_arguments_are_checked(call, told):
     with pytest.raises(InputError, match=told):
         call(af.interpolate([X], [ONE]))
@@ -289,6 +291,7 @@ def test_fractions_are_exact(d, mode):
     )
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_fractions_have_their_limit():
     """Tokens that even fractions hold together are refused, without the advice to use fractions."""
     near = [[[Fraction(1, 10**200), 0], [0, 1]], [[0, 0], [0, 1]]]
@@ -377,6 +380,7 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
         assert again.softmax() == network.softmax() == bare.softmax(inputs=inputs, outputs=outputs)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_files_that_are_none_are_refused(tmp_path):
     path = tmp_path / "network.json"
     af.interpolate([X], [ONE]).save(path)

@@ -111,6 +111,7 @@ def test_a_plane_and_everything_as_limit():
     np.testing.assert_allclose(space.others.real, [1.0, -5.0], atol=1e-12)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_points_that_have_no_image_and_matrices_that_have_no_limit():
     with pytest.warns(AttnflowWarning, match="1 points lie in the kernel"):
         found = af.reductions.projection_map([[1.0, 0.0], [0.0, 1.0]], **REFERENCE)
@@ -310,6 +311,7 @@ def test_the_field():
         ({"x0": "tokens"}, "not an array"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_zero_temperature_flow_refuses_in_a_sentence(change, told):
     given = {"x0": [[0.0, 1.0]], "ts": [0.0, 1.0], "V": np.diag([2.0, 1.0]), "B": np.eye(2), **change}
     with pytest.raises(InputError, match=told):
@@ -323,6 +325,7 @@ def test_a_plane_of_limits_with_two_eigenvalues_of_b_is_moved():
     assert af.reductions.check_low_temperature_assumptions(V=np.eye(2), B=np.eye(2)).moved < 1e-12
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_rates_refuse_a_singular_b_and_a_cluster_off_the_sphere():
     with pytest.raises(InputError, match="singular"):
         af.reductions.low_temperature_rates(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 0.0]))

@@ -199,6 +199,7 @@ def test_tokens_that_represent_a_law(law):
         (lambda law: law.sample(3, key=None), "no random key"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_questions_to_a_law(law, call, told):
     with pytest.raises(InputError, match=told):
         call(law)
@@ -362,6 +363,7 @@ def test_a_law_says_what_speaks_against_it(law):
         ({"model": LINE, "interval": (-1, 1), "kernel": "table"}, "softmax on the circle"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_input_is_refused_in_a_sentence(change, told):
     given = {"model": MODEL, "density": uniform, "t1": 1.0, **change}
     with pytest.raises(InputError, match=told):
@@ -376,6 +378,7 @@ def test_attention_narrower_than_a_cell_is_told():
         af.mean_field(af.SelfAttention(beta=1e4), uniform, t1=1.0, cells=64, kernel="none")
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_an_unfinished_law():
     given = {"ts": TS, "max_steps": 2}
     with pytest.raises(SolveError, match="raise max_steps"):

@@ -79,7 +79,7 @@ def test_copies_and_splittings_on_the_line():
     several = wasserstein_1d(np.repeat(x, 2), np.repeat(y, 3))
     assert wasserstein_1d(x, y) == pytest.approx(several, rel=1e-12)
     assert wasserstein_1d(x, x[::-1]) == 0
-    assert wasserstein_1d(x, x, wx=np.full(6, 1 / 6)) < 1e-7
+    assert wasserstein_1d(x, x, weights=np.full(6, 1 / 6)) < 1e-7
     assert wasserstein_1d(x, y, 2, None, [1, 0, 0, 0]) == pytest.approx(np.sqrt(np.mean((x - y[0]) ** 2)))
 
 
@@ -159,6 +159,7 @@ def test_clouds_on_the_line_and_masses_that_are_equal():
     assert wasserstein(x, y, 2, np.full(50, 0.02), None, method="assignment") == pytest.approx(by_sorting, rel=1e-12)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_without_pot_scipy_is_enough_for_few_points(monkeypatch):
     monkeypatch.setattr(transport_module, "_pot", lambda: None)
     rng = np.random.default_rng(7)
@@ -195,7 +196,7 @@ def test_the_synchronous_distance_is_an_upper_bound():
     np.testing.assert_allclose(found, np.sqrt(((x - y) ** 2).sum(-1).mean(-1)), rtol=1e-13)
     assert all(found[i] >= wasserstein(x[i], y) for i in range(3))
     w = masses(rng, 30)
-    assert synchronous(y + np.array([3, 4]), y, w, p=1) == pytest.approx(5.0)
+    assert synchronous(y + np.array([3, 4]), y, p=1, weights=w) == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize("d", [2, 10])
@@ -247,7 +248,7 @@ def test_the_sinkhorn_divergence_by_matrix_scaling(clouds):
         found = sinkhorn_divergence(x, y, reg, a, b, tol=1e-10)
         assert float(found.value) == pytest.approx(expected, rel=1e-8)
         assert found.converged and found.message.startswith("converged: ")
-    # Large reg: half the energy distance of |x - y|², which is the squared distance of the means; small reg: W2.
+    # Large eps: half the energy distance of |x - y|², which is the squared distance of the means; small eps: W2.
     far = sinkhorn_divergence(x, y, 1e6, a, b, tol=1e-13)
     assert float(far.value) == pytest.approx(((a @ x - b @ y) ** 2).sum(), rel=1e-4)
     near = sinkhorn_divergence(x, y, 0.02, a, b, tol=1e-4, max_iterations=100_000)
@@ -255,7 +256,7 @@ def test_the_sinkhorn_divergence_by_matrix_scaling(clouds):
 
 
 def test_the_divergence_of_a_shift_and_of_a_law_with_itself(clouds):
-    """S(mu, mu shifted by a) = |a|² at every reg: the costs are those of mu with itself up to sums of potentials."""
+    """S(mu, mu shifted by a) = |a|² at every eps: the costs are those of mu with itself up to sums of potentials."""
     x, _, a, _ = clouds
     shift = np.array([0.6, -0.8])
     assert float(sinkhorn_divergence(x, x + shift, 0.5, a, a, tol=1e-12).value) == pytest.approx(1.0, rel=1e-10)
@@ -281,7 +282,7 @@ def test_a_divergence_that_did_not_converge_is_no_number(clouds):
     with pytest.raises(SolveError, match="not converged: 3 iterations left"):
         sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3)
     found = sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3, throw=False)
-    assert np.isnan(found.value) and not found.converged and "larger reg" in found.message
+    assert np.isnan(found.value) and not found.converged and "larger eps" in found.message
 
 
 # At every scale ------------------------------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ def test_the_distance_of_scaled_clouds_is_the_scaled_distance(scale, p):
         "clouds": lambda s: wasserstein(s * x, s * y, p, a, b),
         "assignment": lambda s: wasserstein(s * x, s * z, p),
         "line": lambda s: wasserstein_1d(s * x[:, 0], s * y[:, 0], p, a, b),
-        "synchronous": lambda s: synchronous(s * x, s * z, a, p),
+        "synchronous": lambda s: synchronous(s * x, s * z, p, a),
         "sliced": lambda s: sliced(s * x, s * y, p, a, b, key=key, projections=9),
         "two Diracs": lambda s: two_diracs(s * x, s * e, (0.3, 0.7), p, a),
         "sequences": lambda s: conditional_wasserstein(s * x, s * z, p, a),
@@ -440,6 +441,7 @@ NO_CLOUDS = {
 
 
 @pytest.mark.parametrize("kind", NO_CLOUDS)
+@pytest.mark.usefixtures("as_users_run")
 def test_what_is_no_cloud_is_refused(kind):
     bad, good, key = NO_CLOUDS[kind], np.ones((4, 3)), jax.random.key(0)
     calls = [
@@ -462,12 +464,13 @@ def test_what_is_no_cloud_is_refused(kind):
         assert str(error.value).endswith(".") and "\n" not in str(error.value)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_the_divergence_in_single_precision(clouds):
     x, y, a, b = (jnp.asarray(v, jnp.float32) for v in clouds)
     with jax.enable_x64(False):
         found = sinkhorn_divergence(x, y, 0.5, a, b)
         assert found.value.dtype == jnp.float32
-        with pytest.raises(InputError, match="reg = 1e-60 must be a positive number of float32"):
+        with pytest.raises(InputError, match="eps = 1e-60 must be a positive number of float32"):
             sinkhorn_divergence(x, y, 1e-60)
         with pytest.raises(InputError, match="beyond the range of float32"):
             sinkhorn_divergence(np.full((2, 2), 1e60), y, 1.0)
@@ -496,7 +499,7 @@ def test_the_divergence_in_single_precision(clouds):
         (lambda: wasserstein(np.ones((2001, 2)), np.ones((2001, 2))), "32 MB.*limit=2001"),
         (lambda: sliced(np.ones((4, 2)), np.ones((4, 2)), key=jax.random.key(0), projections=0), "at least 1"),
         (lambda: synchronous(np.ones((4, 2)), np.ones((3, 2))), "4 points and y 3"),
-        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), -1.0), "reg = -1.0"),
+        (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), -1.0), "eps = -1.0"),
         (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), np.ones(2)), "give one number"),
         (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), 1.0, tol=-1.0), "tol = -1.0"),
         (lambda: sinkhorn_divergence(np.ones((4, 2)), np.ones((3, 2)), 1.0, max_iterations=0), "max_iterations = 0"),
@@ -508,6 +511,7 @@ def test_the_divergence_in_single_precision(clouds):
         (lambda: synchronous(np.ones((2, 3, 1)), np.ones((4, 3, 1))), "leading axes"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_clouds_are_refused(call, told):
     with pytest.raises(InputError, match=told):
         call()

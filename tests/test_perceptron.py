@@ -146,6 +146,7 @@ def test_symmetries(found):
         np.testing.assert_allclose(one[str(flags)][1], other[str(flags)][1], rtol=1e-13)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_a_run_of_the_block(tmp_path):
     """The descent of the experiment below: energy, rate and slope by NumPy; one scale; runs are saved and cited."""
     run = flow.descent("relu", 500.0)
@@ -240,7 +241,7 @@ CHANGING = af.models.Perceptron(
         (lambda: af.reductions.localization.minimizer(CIRCLE, np.nan), "beta = nan"),
         (lambda: af.reductions.localization.minimizer(CIRCLE, True), "beta = True is no number"),
         (lambda: af.reductions.localization.minimizer(CIRCLE, 1000.0), "beta = 1000: .* choose one there"),
-        (lambda: af.reductions.localization.minimizer(CIRCLE, 1.0, gap=np.nan), "gap = nan"),
+        (lambda: af.reductions.localization.minimizer(CIRCLE, 1.0, tol=np.nan), "tol = nan"),
         (lambda: af.reductions.localization.certificate([np.nan], perceptron=CIRCLE, beta=1.0), "x has an entry"),
         (lambda: af.reductions.localization.certificate([], perceptron=CIRCLE, beta=1.0), "x has shape"),
         (lambda: af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=np.inf), "not finite"),
@@ -263,6 +264,7 @@ CHANGING = af.models.Perceptron(
         (lambda: af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1.0, at=2), "leave at out"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_input_gets_a_sentence(wrong, told):
     with pytest.raises(InputError, match=told) as error:
         wrong()

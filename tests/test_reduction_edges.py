@@ -8,7 +8,6 @@ import warnings
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
@@ -256,8 +255,8 @@ def test_hemispheres_of_many_tokens():
 def test_shapes_do_not_overflow():
     """A t beyond the critical time and slope at most moderate: decreasing; before it: one minimum; flat only at 0."""
     for t, beta, slope in ((1e300, 1.0, 1.0), (1e300, 500.0, 1.0), (1e308, 690.0, 1.0), (1.0, 600.0, 5.0)):
-        assert t > c.critical_time(beta=beta, slope=slope)
-        assert c.profile_shape(t, beta=beta, slope=slope) == "decreasing"
+        assert t > c.critical_time(beta=beta, context_slope=slope)
+        assert c.profile_shape(t, beta=beta, context_slope=slope) == "decreasing"
     for t, beta, slope in (
         (1e-300, 1.0, 1.0),
         (1e-320, 1.0, 1.0),
@@ -265,14 +264,17 @@ def test_shapes_do_not_overflow():
         (1.0, 1.0, 1e300),
         (1.0, 1.0, 1e4),
     ):
-        assert t < c.critical_time(beta=beta, slope=slope)
-        assert c.profile_shape(t, beta=beta, slope=slope) == "one minimum"
-    assert c.profile_shape(1.0, beta=1.0, slope=1.0, classes=[0.01, 8.0]).tolist() == ["one minimum"] * 2
-    assert c.profile_shape(0.0, beta=1.0, slope=1.0) == "other" and c.profile_shape(1.0, beta=0.0, slope=1.0) == "other"
+        assert t < c.critical_time(beta=beta, context_slope=slope)
+        assert c.profile_shape(t, beta=beta, context_slope=slope) == "one minimum"
+    assert c.profile_shape(1.0, beta=1.0, context_slope=1.0, classes=[0.01, 8.0]).tolist() == ["one minimum"] * 2
+    assert (
+        c.profile_shape(0.0, beta=1.0, context_slope=1.0) == "other"
+        and c.profile_shape(1.0, beta=0.0, context_slope=1.0) == "other"
+    )
     with pytest.raises(InputError, match="beyond double precision"):
-        c.profile_shape(1.0, beta=800.0, slope=1.0)
+        c.profile_shape(1.0, beta=800.0, context_slope=1.0)
     with pytest.warns(AttnflowWarning, match="before s = 1e-300"):
-        assert np.isnan(c.profile_minimum(1e-305, beta=1.0, slope=1.0).s)
+        assert np.isnan(c.profile_minimum(1e-305, beta=1.0, context_slope=1.0).s)
 
 
 @pytest.mark.parametrize("normalize", ["positional", "softmax"])
@@ -300,7 +302,7 @@ def test_a_prompt_longer_than_the_model(normalize):
 
 def test_equal_time_estimates(key):
     """Two estimators with one mean; at N = 24 corrections of order 1/N to the limit remain."""
-    given = {"n": 24, "t": 0.5, "beta": 1.0, "slope": 1.0, "modes": 2, "replicas": 8000, "equal_time": True}
+    given = {"n": 24, "t": 0.5, "beta": 1.0, "context_slope": 1.0, "modes": 2, "replicas": 8000, "equal_time": True}
     response = c.estimate_correlations(key, **given)
     direct = c.estimate_correlations(jax.random.key(1), method="direct", **given)
     assert response.equal_time and not c.Correlations(response.batches, response.together).equal_time
@@ -410,15 +412,18 @@ VALID = {
     "zero_temperature_flow": (af.reductions.zero_temperature_flow, {"x0": X, "ts": [0.0, 1.0], "V": D, "B": B}),
     "zero_temperature_matrix": (af.reductions.zero_temperature_matrix, {"V": D, "B": B}),
     "causal.psi": (c.psi, {"c": 1.0, "y": 1.0}),
-    "causal.two_time": (c.two_time, {"t": 1.0, "s": 0.5, "a": 1.0, "slope": 1.0, "at": 1.0}),
-    "causal.equal_time": (c.equal_time, {"t": 1.0, "s": 0.5, "a": 1.0, "slope": 1.0, "at": 1.0}),
-    "causal.two_time_matrix": (c.two_time_matrix, {"t": 1.0, "a": 1.0, "w": STRICT, "target": -1}),
+    "causal.two_time": (c.two_time, {"t": 1.0, "s": 0.5, "a": 1.0, "context_slope": 1.0, "target": 1.0}),
+    "causal.equal_time": (c.equal_time, {"t": 1.0, "s": 0.5, "a": 1.0, "context_slope": 1.0, "target": 1.0}),
+    "causal.two_time_matrix": (c.two_time_matrix, {"t": 1.0, "a": 1.0, "weights": STRICT, "target": -1}),
     "causal.bin_means": (c.bin_means, {"values": np.arange(4.0), "edges": [0, 2, 4]}),
     "causal.rates": (c.rates, {"beta": 1.0, "modes": 2, "d": 3}),
     "causal.zonal": (c.zonal, {"u": 0.5, "modes": 2, "d": 3}),
-    "causal.critical_time": (c.critical_time, {"beta": 1.0, "slope": 1.0, "classes": 8, "modes": 3}),
-    "causal.retrieval_profile": (c.retrieval_profile, {"s": 0.5, "t": 1.0, "beta": 1.0, "slope": 1.0, "classes": 8}),
-    "causal.profile_shape": (c.profile_shape, {"t": 1.0, "beta": 1.0, "slope": 1.0, "classes": 8}),
+    "causal.critical_time": (c.critical_time, {"beta": 1.0, "context_slope": 1.0, "classes": 8, "modes": 3}),
+    "causal.retrieval_profile": (
+        c.retrieval_profile,
+        {"s": 0.5, "t": 1.0, "beta": 1.0, "context_slope": 1.0, "classes": 8},
+    ),
+    "causal.profile_shape": (c.profile_shape, {"t": 1.0, "beta": 1.0, "context_slope": 1.0, "classes": 8}),
     "homogenized.collapse_exponent": (h.collapse_exponent, {"d": 3, "sigma_V": 1.0}),
     "homogenized.antipodal_exponent": (h.antipodal_exponent, {"d": 3, "beta": 1.0, "sigma_V": 1.0}),
     "uniform": (af.sphere.uniform, {"n": 3, "d": 2, "key": jax.random.key(0)}),
@@ -455,14 +460,6 @@ NONE = {
     "more than a float": 10**400,
 }
 INFINITE_IS_A_LIMIT = {("light_token", "ts"), ("equiangular_flow", "ts"), ("two_cluster_flow", "ts")}
-
-
-@pytest.fixture
-def as_users_run():
-    """Without the check of annotations, which would refuse these values before the library does."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.usefixtures("as_users_run")

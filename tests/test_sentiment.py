@@ -15,7 +15,7 @@ from attnflow.experiments.hardmax import sentiment as experiment
 from attnflow.experiments.hardmax.sentiment.planted_reviews import BLAME, PRAISE, planted_reviews
 from attnflow.language import Reviews
 from attnflow.language.sentiment import STOP, Vocabulary, train, train_ids, vocabulary, words
-from attnflow.language.sentiment._teller import Teller
+from attnflow.language.sentiment._progress import TrainingProgress
 from attnflow.language.sentiment.layers import Parameters, logits, states
 from attnflow.language.sentiment.leaders import Led, counts, histogram, leads, once
 from judging import computed, holds, verdicts
@@ -63,6 +63,7 @@ def test_words():
     assert words("") == [] and not {"not", "no", "never"} & STOP
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_vocabulary():
     found = vocabulary(["good film good", "bad film", "rare"], at_least=2)
     assert found.words == ("<padding>", "film", "good") and len(found) == 3
@@ -179,7 +180,9 @@ def test_training(classifier):
 def test_training_follows_from_the_seed(classifier):
     """Twice the same to the last digit; another seed is another start."""
     options = {**experiment.OPTIONS["planted"], "epochs": 2}
-    one, same, other = (train(planted_reviews(2000, 0), d=2, seed=seed, **options).trained for seed in (0, 0, 1))
+    one, same, other = (
+        train(planted_reviews(2000, 0), d=2, key=jax.random.key(seed), **options).trained for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(one.parameters.embedding, same.parameters.embedding)
     assert one.history["test_loss_softmax"].tolist() == same.history["test_loss_softmax"].tolist()
     assert abs(one.history["test_loss_softmax"][0] - other.history["test_loss_softmax"][0]) > 1e-4
@@ -210,11 +213,11 @@ def test_one_step_is_that_of_adam():
 
 def test_progress_is_told(capsys):
     row = {"epoch": 3, **{f"{s}_{v}": 0.5 for s in ("train", "test") for v in ("loss_softmax", "accuracy_hardmax")}}
-    with Teller(7, True) as tell:
+    with TrainingProgress(7, True) as tell:
         tell(row)
     told = "epoch 3/7, train loss 0.5000 accuracy 0.500, test loss 0.5000 accuracy 0.500\n"
     assert capsys.readouterr() == ("", told)
-    with Teller(7, False) as tell:
+    with TrainingProgress(7, False) as tell:
         tell(row)
     assert capsys.readouterr() == ("", "")
 
@@ -236,12 +239,14 @@ def test_progress_is_told(capsys):
         ({"rate": 1.0}, "setting 'rate' is unknown"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_what_cannot_be_trained_on_is_refused(change, told):
     given = {"ids": [[1, 2], [3, 1]], "labels": [0, 1], "test_ids": [[1, 1]], "test_labels": [1], **change}
     with pytest.raises(InputError, match=told):
         train_ids(**given)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_texts_that_cannot_be_read_are_refused(classifier):
     with pytest.raises(InputError, match="list of texts"):
         classifier("great")
@@ -273,6 +278,7 @@ def test_an_explanation(classifier):
         assert len(np.unique(told.states[layer][told.leading[layer]], axis=0)) == told.leading[layer].sum()
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_pictures_of_a_review(classifier):
     told = classifier.explain("great perfect film love bad " + classifier.reviews.texts[0])
     figure = af.plot.review(told, layers=(0, 1, -1))
@@ -333,6 +339,7 @@ def test_the_short_run(monkeypatch):
     holds(experiment, results, *(f"sentiment-{name}" for name in names))
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_a_claim_about_unknown_data_is_an_error_and_not_a_skip():
     from attnflow.experiments.hardmax.sentiment.claims import data
 

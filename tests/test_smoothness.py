@@ -327,7 +327,7 @@ def test_sequences_of_equal_length():
         assert conditional_wasserstein(x, y, p, relax="piecewise") == pytest.approx(expected, rel=1e-13)
         assert conditional_wasserstein(x, y, p) >= wasserstein(x, y, p)
     theta = np.arange(1, 13) / 78
-    assert conditional_wasserstein(x, y, 2, theta) == pytest.approx(float(synchronous(x, y, theta)))
+    assert conditional_wasserstein(x, y, 2, theta) == pytest.approx(float(synchronous(x, y, weights=theta)))
     assert conditional_wasserstein(x, x[::-1]) > 1 and wasserstein(x, x[::-1]) == 0
 
 
@@ -399,6 +399,7 @@ def test_sequences_of_unequal_lengths():
         (lambda: conditional_wasserstein(X, X, 0.5), "no order"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_input_is_told_in_a_sentence(call, told):
     with pytest.raises(InputError, match=told) as caught:
         call()

@@ -5,6 +5,7 @@ method in NumPy, so that one evaluation of each map is all there is to compile.
 """
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -55,7 +56,9 @@ def entries(mean, covariance):
 @pytest.mark.parametrize("name", AT_ONE)
 def test_tokens_follow(name):
     """P2, with fewer tokens than its tolerances allow."""
-    x = moved(base_map(name, tol=1e-7), af.gaussian.cloud(512, ALPHA, SIGMA, seed=closures.SCRAMBLE), 1.0, 4)[-1]
+    x = moved(
+        base_map(name, tol=1e-7), af.gaussian.cloud(512, ALPHA, SIGMA, key=jax.random.key(closures.SCRAMBLE)), 1.0, 4
+    )[-1]
     off = np.abs(entries(x.mean(axis=0), np.cov(x.T, bias=True)) - AT_ONE[name])
     mean, covariance = (2e-4, 2e-4) if name in ("Sinkhorn", "linear") else (2e-3, 4e-3)
     assert off[:2].max() < mean and off[2:].max() < covariance
@@ -64,7 +67,7 @@ def test_tokens_follow(name):
 def test_sinkhorn_with_a_score_of_rank_one():
     """P9: the linear map of the closure, against that fitted to the velocities of tokens."""
     attention = af.Sinkhorn(Q=np.outer((0.6, -0.4), (0.5, 0.3)), K=np.eye(2), V=np.array(V), tol=1e-7)
-    x = af.gaussian.cloud(512, ALPHA, SIGMA, seed=closures.SCRAMBLE)
+    x = af.gaussian.cloud(512, ALPHA, SIGMA, key=jax.random.key(closures.SCRAMBLE))
     seen = np.asarray(velocity(attention, jnp.asarray(x)))
     fitted = np.linalg.lstsq(np.column_stack([x - ALPHA, np.ones(len(x))]), seen, rcond=None)[0][:2].T
     G = np.asarray(closed(attention, jnp.asarray(ALPHA), jnp.asarray(L)).GL) @ np.linalg.inv(L)

@@ -9,19 +9,19 @@ from .table import Call, Constant, ResultOf, arguments
 
 ON_HOST = {"jit": "NumPy and SciPy compute it: values cannot be traced"}
 SOURCES = np.array([0.1, 0.5, 0.9])
-PROMPT = dict(beta=1.0, slope=1.0)
+PROMPT = dict(beta=1.0, context_slope=1.0)
 
 ROWS = [
     Call(
         "reductions.causal.equal_time",
-        arguments=arguments(t=1.0, s=SOURCES, a=0.5, slope=1.0, at=1.0),
-        elementwise=("t", "s", "a", "slope", "at"),
+        arguments=arguments(t=1.0, s=SOURCES, a=0.5, context_slope=1.0, target=1.0),
+        elementwise=("t", "s", "a", "context_slope", "target"),
         without=ON_HOST,
     ),
     Call(
         "reductions.causal.two_time",
-        arguments=arguments(t=1.0, s=SOURCES, a=0.5, slope=1.0, at=1.0),
-        elementwise=("t", "s", "a", "slope", "at"),
+        arguments=arguments(t=1.0, s=SOURCES, a=0.5, context_slope=1.0, target=1.0),
+        elementwise=("t", "s", "a", "context_slope", "target"),
         without=ON_HOST,
     ),
     Call(
@@ -33,13 +33,21 @@ ROWS = [
     ),
     Call(
         "reductions.causal.equal_time_matrix",
-        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4))},
+        arguments=lambda: {
+            "t": 1.0,
+            "a": 0.5,
+            "weights": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4)),
+        },
         elementwise=("t", "a"),
         without=ON_HOST,
     ),
     Call(
         "reductions.causal.two_time_matrix",
-        arguments=lambda: {"t": 1.0, "a": 0.5, "w": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4))},
+        arguments=lambda: {
+            "t": 1.0,
+            "a": 0.5,
+            "weights": np.asarray(af.pairsums.weight_matrix(af.Causal(strict=True), 4)),
+        },
         elementwise=("t", "a"),
         without=ON_HOST,
     ),
@@ -75,13 +83,13 @@ ROWS = [
     Constant("reductions.causal.DOUBLE_WELL", reason="the heads of an example"),
     Call(
         "reductions.causal.Head",
-        arguments=arguments(weight=0.5, beta=1.0, slope=1.0),
+        arguments=arguments(weight=0.5, beta=1.0, context_slope=1.0),
         without={"jit": "it makes a record"},
     ),
     Call(
         "reductions.causal.critical_time",
         arguments=arguments(classes=8, **PROMPT),
-        elementwise=("beta", "slope", "classes"),
+        elementwise=("beta", "context_slope", "classes"),
         without=ON_HOST,
     ),
     Call(
@@ -93,7 +101,7 @@ ROWS = [
     Call(
         "reductions.causal.retrieval_profile",
         arguments=arguments(s=SOURCES, t=1.0, classes=8, modes=6, **PROMPT),
-        elementwise=("s", "t", "beta", "slope", "classes"),
+        elementwise=("s", "t", "beta", "context_slope", "classes"),
         without=ON_HOST,
     ),
     Call(
@@ -103,7 +111,7 @@ ROWS = [
     Call(
         "reductions.causal.profile_shape",
         arguments=arguments(t=1.0, classes=8, **PROMPT),
-        elementwise=("t", "beta", "slope", "classes"),
+        elementwise=("t", "beta", "context_slope", "classes"),
         without={**ON_HOST, "float32": "a word, no numbers"},
     ),
     Call("reductions.causal.turning_points", arguments=arguments(t=1.0, **PROMPT), without=ON_HOST),

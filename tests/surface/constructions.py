@@ -1,5 +1,6 @@
 """Transformers that are built and not trained."""
 
+import jax
 import numpy as np
 
 from .samples import POINTS
@@ -14,11 +15,15 @@ OUTPUTS = np.stack([POINTS[:2, 1:], POINTS[1:3, 1:]])
 OUTPUT = {**ON_HOST, "junk:outputs:shape": "a sequence may have one output"}
 
 ROWS = [
-    Call("interpolate", arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", seed=0), without=OUTPUT),
+    Call(
+        "interpolate",
+        arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", key=jax.random.key(0)),
+        without=OUTPUT,
+    ),
     ResultOf("constructions.InterpolatingTransformer", row="interpolate"),
     Call(
         "constructions.interpolation_classifier",
-        arguments=arguments(inputs=INPUTS, labels=[0, 1], mode="auto", seed=0),
+        arguments=arguments(inputs=INPUTS, labels=[0, 1], mode="auto", key=jax.random.key(0)),
         without=ON_HOST,
     ),
     ResultOf("constructions.InterpolatingClassifier", row="constructions.interpolation_classifier"),

@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import numpy as np
 
 import attnflow as af
@@ -58,12 +59,12 @@ ROWS = [
         arguments=lambda: {"attention": af.Softmax(1.0), "L": np.linalg.cholesky(SIGMA)},
         without=ON_HOST,
     ),
-    Call("gaussian.cloud", arguments=arguments(n=8, alpha=MEAN, Sigma=SIGMA, seed=0), without=ON_HOST),
+    Call("gaussian.cloud", arguments=arguments(n=8, alpha=MEAN, Sigma=SIGMA, key=jax.random.key(0)), without=ON_HOST),
     Call("gaussian.midpoints", arguments=arguments(n=4), without={"jit": "its argument is a whole number"}),
     Call("gaussian.cone_coordinates", arguments=arguments(Sigma=SIGMA), without=ON_HOST),
     Call("gaussian.covariance", arguments=lambda: {"run": run()}, without=OF_RUN),
     Call("gaussian.final_covariance", arguments=lambda: {"run": run()}, without=OF_RUN),
-    Call("gaussian.limit_rank", arguments=lambda: {"run": run(), "rel_tol": 1e-8}, without=OF_RUN),
+    Call("gaussian.limit_rank", arguments=lambda: {"run": run(), "tol": 1e-8}, without=OF_RUN),
     Call("gaussian.energy", arguments=lambda: {"run": sinkhorn_run()}, without=OF_RUN),
     Call("gaussian.describe", arguments=lambda: {"run": run()}, without={**OF_RUN, **WORDS}),
     Call("gaussian.limits", arguments=lambda: {"run": run()}, without={**OF_RUN, **WORDS}),

@@ -12,11 +12,11 @@ OTHER_ANGLES = np.array([0.4, 2.2, 4.1, 5.0])
 
 
 def clouds(**more):
-    return arguments(x=POINTS, y=OTHERS, wx=WEIGHTS, wy=OTHER_WEIGHTS, **more)
+    return arguments(x=POINTS, y=OTHERS, weights=WEIGHTS, other_weights=OTHER_WEIGHTS, **more)
 
 
 MOVES = dict(permutation=same, rotation=same, translation=same, scale=1, splitting=same)
-DISTANCE = dict(points=("x", "y"), weights="wx", **MOVES)
+DISTANCE = dict(points=("x", "y"), weights="weights", **MOVES)
 
 ROWS = [
     *(
@@ -35,7 +35,7 @@ ROWS = [
         "measures.sliced",
         arguments=clouds(p=2, key=jax.random.key(0)),
         points=("x", "y"),
-        weights="wx",
+        weights="weights",
         **{**MOVES, "rotation": None},
         without={
             **ON_HOST,
@@ -45,9 +45,9 @@ ROWS = [
     ),
     Call(
         "measures.wasserstein_1d",
-        arguments=arguments(x=ANGLES, y=OTHER_ANGLES, p=2, wx=WEIGHTS, wy=OTHER_WEIGHTS),
+        arguments=arguments(x=ANGLES, y=OTHER_ANGLES, p=2, weights=WEIGHTS, other_weights=OTHER_WEIGHTS),
         points=("x", "y"),
-        weights="wx",
+        weights="weights",
         **{**MOVES, "rotation": None},
         without={
             **ON_HOST,
@@ -58,9 +58,9 @@ ROWS = [
     ),
     Call(
         "measures.wasserstein_circle",
-        arguments=arguments(x=ANGLES, y=OTHER_ANGLES, p=2, wx=WEIGHTS, wy=OTHER_WEIGHTS),
+        arguments=arguments(x=ANGLES, y=OTHER_ANGLES, p=2, weights=WEIGHTS, other_weights=OTHER_WEIGHTS),
         points=("x", "y"),
-        weights="wx",
+        weights="weights",
         permutation=same,
         translation=same,
         splitting=same,
@@ -83,12 +83,12 @@ ROWS = [
     ),
     Call(
         "measures.two_diracs",
-        arguments=arguments(x=POINTS, e=POINTS[0], m=np.array([0.4, 0.6]), p=2, w=WEIGHTS),
+        arguments=arguments(x=POINTS, e=POINTS[0], other_weights=np.array([0.4, 0.6]), p=2, weights=WEIGHTS),
         without={**ON_HOST, "junk:x:shape": "leading axes are a batch"},
     ),
     Call(
         "measures.synchronous",
-        arguments=arguments(x=POINTS, y=POINTS[::-1].copy(), w=WEIGHTS, p=2),
+        arguments=arguments(x=POINTS, y=POINTS[::-1].copy(), weights=WEIGHTS, p=2),
         points=("x", "y"),
         rotation=same,
         translation=same,
@@ -97,12 +97,12 @@ ROWS = [
     ),
     Call(
         "measures.sinkhorn_divergence",
-        arguments=clouds(reg=0.5, tol=1e-9),
+        arguments=clouds(eps=0.5, tol=1e-9),
         read=lambda found: found.value,
         traced=("x", "y"),
         tolerance=1e-6,
         points=("x", "y"),
-        weights="wx",
+        weights="weights",
         permutation=same,
         rotation=same,
         translation=same,

@@ -42,7 +42,9 @@ ROWS = [
     Call("plot.staircase", arguments=lambda: {"run": long_run(), "clock": "log"}, without=PICTURE),
     Call("plot.merges", arguments=lambda: {"run": long_run()}, without=PICTURE),
     Call(
-        "plot.retrieval_profile", arguments=lambda: {"t": 1.0, "beta": 1.0, "slope": 1.0, "modes": 4}, without=PICTURE
+        "plot.retrieval_profile",
+        arguments=lambda: {"t": 1.0, "beta": 1.0, "context_slope": 1.0, "modes": 4},
+        without=PICTURE,
     ),
     Call("plot.new_figure", arguments=lambda: {"width": 3.0, "height": 2.0}, without=PICTURE),
     Call("plot.style", without=PICTURE),

@@ -1,4 +1,4 @@
-"""Language: data sets of reviews, and a hardmax transformer that tells praise from blame (`sentiment`).
+"""Language: data sets of reviews, and a hardmax transformer that classifies them as positive or negative (`sentiment`).
 
 reviews = af.language.load_imdb()                       # after: attnflow data imdb
 classifier = af.language.sentiment.train(reviews, d=2)

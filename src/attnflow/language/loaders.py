@@ -1,4 +1,4 @@
-"""Reviews from files: the formats in which people have them."""
+"""Readers for the file formats of review data sets."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ def load_imdb(path: str | os.PathLike | None = None) -> Reviews:
     """The Large Movie Review Dataset: 50,000 reviews, half of them positive.
 
     `path` is the folder `aclImdb` (`train|test/pos|neg/*.txt`), a CSV file with the columns `review` and `sentiment`,
-    the file `reviews.json` (records `{"t": text, "s": 0 or 1}`) or its package; without it the cache is looked into,
+    the file `reviews.json` (records `{"t": text, "s": 0 or 1}`) or its package; the default is the cache,
     which `attnflow data imdb` fills. The order is that of the file, and files hold one label first: shuffle before a
     split.
     """
@@ -42,23 +42,23 @@ def load_vader_snippets(path: str | os.PathLike | None = None, which: str = "mov
     """Short texts with a mean rating by twenty people: of film reviews (`"movie"`), `"amazon"` reviews, editorials
     (`"nyt"`) or `"tweets"`. The label is the sign of the rating; texts rated zero are dropped.
 
-    `path` is the source package of vaderSentiment, a folder that holds its files, or one such file; without it the
-    cache is looked into, which `attnflow data vader` fills.
+    `path` is the source package of vaderSentiment, a folder that holds its files, or one such file; the default is
+    the cache, which `attnflow data vader` fills.
     """
     if not isinstance(which, str) or which not in SNIPPETS:
         raise InputError(f"which = {shown(which)}; choose one of {', '.join(SNIPPETS)}.")
     name = f"{SNIPPETS[which]}_GroundTruth.txt"
     place = located("vader", path, lambda p: _snippets(p, name) is not None)
-    content, told = _snippets(place, name) or (b"", place)
+    content, file = _snippets(place, name) or (b"", place)
     texts, ratings = [], []
-    for line, row in enumerate(_text(content, told).splitlines(), 1):
+    for line, row in enumerate(_text(content, file).splitlines(), 1):
         if not row.strip():
             continue
         _, *rest = row.split("\t", 2)
         try:
             rating, text = float(rest[0]), rest[1]
         except (IndexError, ValueError):
-            raise InputError(f"line {line} of {told} is not a number, a rating and a text between tabs.") from None
+            raise InputError(f"line {line} of {file} is not a number, a rating and a text between tabs.") from None
         texts.append(text)
         ratings.append(rating)
     signs = np.sign(np.asarray(ratings))
@@ -108,21 +108,21 @@ def _from_json(path: Path) -> Reviews:
 
 
 def _label(value: Any, path: Path) -> int:
-    found = _LABELS.get(str(value).strip().lower())
-    if found is None:
+    label = _LABELS.get(str(value).strip().lower())
+    if label is None:
         raise InputError(f"{path} has the label {value!r}; use positive and negative, or 1 and 0.")
-    return found
+    return label
 
 
-def _reviews(pairs: list[tuple[str, int]], told: Any) -> Reviews:
+def _reviews(pairs: list[tuple[str, int]], name: Any) -> Reviews:
     if not pairs:
-        raise InputError(f"{told} holds no review.")
+        raise InputError(f"{name} holds no review.")
     texts, labels = zip(*pairs, strict=True)
     return Reviews(texts, np.asarray(labels))
 
 
 def _snippets(path: Path, name: str) -> tuple[bytes, Any] | None:
-    """The bytes of the file of that name, and what to call it: in a folder, in the package, or itself."""
+    """The bytes of the file of that name and its name in messages: in a folder, in the package, or the file itself."""
     if path.name == name:
         return _bytes(path), path
     if path.is_file():
@@ -146,8 +146,8 @@ def _bytes(path: Path) -> bytes:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
 
 
-def _text(content: bytes, told: Any) -> str:
+def _text(content: bytes, name: Any) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{told} is not text in UTF-8 (byte {error.start}).") from None
+        raise InputError(f"{name} is not text in UTF-8 (byte {error.start}).") from None

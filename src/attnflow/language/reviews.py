@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError, shown
 
+if TYPE_CHECKING:
+    from ..spaces import Key
+
 
 @dataclass(frozen=True)
 class Reviews:
-    """Texts and their labels, 1 for praise and 0 for blame. `dropped` tells how many more had neither."""
+    """Texts and their labels, 1 if positive and 0 if negative. `dropped`: how many texts had neither."""
 
     texts: Sequence[str]
     labels: np.ndarray
@@ -27,7 +31,7 @@ class Reviews:
         if len(self.texts) != len(self.labels):
             raise InputError(f"{len(self.texts)} texts have {len(self.labels)} labels; give one label for each.")
         if not np.isin(self.labels, (0, 1)).all():
-            raise InputError(f"labels are {np.unique(self.labels)[:5]}; give 1 for praise and 0 for blame.")
+            raise InputError(f"labels are {np.unique(self.labels)[:5]}; give 1 if positive and 0 if negative.")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -36,20 +40,22 @@ class Reviews:
         return f"Reviews({len(self):,} texts, {int(np.sum(self.labels)):,} positive)"
 
     def take(self, which: Sequence[int] | np.ndarray) -> "Reviews":
-        """Some of them, by their places."""
-        found = np.asarray(which)
-        if found.ndim != 1 or (found.size and (found.dtype.kind not in "iu" or not self._holds(found))):
-            raise InputError(f"which = {shown(which)} should be places of reviews, whole numbers below {len(self)}.")
+        """The reviews with these indices."""
+        places = np.asarray(which)
+        if places.ndim != 1 or (places.size and (places.dtype.kind not in "iu" or not self._holds(places))):
+            raise InputError(f"which = {shown(which)} should be indices of reviews, whole numbers below {len(self)}.")
         return Reviews([self.texts[i] for i in which], np.asarray(self.labels)[np.asarray(which, int)])
 
     def _holds(self, places: np.ndarray) -> bool:
         return bool((places >= -len(self)).all() and (places < len(self)).all())
 
-    def shuffled(self, seed: int = 0) -> "Reviews":
-        """In a random order. Files often hold one label first: shuffle before any split."""
-        from ..checks import whole  # imports JAX, for which fetching data should not wait
+    def shuffled(self, key: "Key | None" = None) -> "Reviews":
+        """In a random order, without a `key` the same at every call. Files often hold one label first: shuffle before
+        any split.
+        """
+        from ..spaces import generator  # imports JAX, for which fetching data should not wait
 
-        return self.take(np.random.default_rng(whole("seed", seed, least=0)).permutation(len(self)))
+        return self.take(generator(key).permutation(len(self)))
 
     def split(self, first: float | int) -> tuple["Reviews", "Reviews"]:
         """The first so many (a whole number) or the first part (a number below 1), and the rest."""

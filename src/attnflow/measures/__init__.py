@@ -15,7 +15,8 @@ sphere too. The one exception is `wasserstein_circle`, which measures along the 
 | `sliced` | another distance, by Monte Carlo | sorting, once for every projection |
 | `sinkhorn_divergence` | another distance; differentiable | many sums over pairs |
 
-A measure is `(x, w)`: points as rows and masses that sum to one, `None` for equal ones. Everything but the Sinkhorn
+A measure is points as rows and masses that sum to one, `None` for equal ones: `weights` are those of `x`, the first
+argument, and `other_weights` those of the second. Everything but the Sinkhorn
 divergence is computed by NumPy and SciPy in float64, outside `jit`, and at every scale: a distance of scaled clouds is
 the scaled distance, and orders $p$ of a thousand neither overflow nor underflow.
 """

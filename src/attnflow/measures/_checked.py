@@ -1,4 +1,4 @@
-"""What every distance is given: points, masses, an exponent; checked, in float64."""
+"""Checks of the arguments of a distance: points, masses and the order, in float64."""
 
 import math
 import numbers
@@ -17,10 +17,10 @@ Real = np.ndarray | np.floating | float  # a number, or one for every leading ax
 
 def cloud(name: str, points: Numbers) -> np.ndarray:
     """Points as rows, `(..., n, d)`."""
-    found = finite_array(name, points)
-    if found.ndim < 2 or 0 in found.shape[-2:]:
-        raise InputError(f"{name} has shape {found.shape}; give points as rows, (n, d).")
-    return found
+    array = finite_array(name, points)
+    if array.ndim < 2 or 0 in array.shape[-2:]:
+        raise InputError(f"{name} has shape {array.shape}; give points as rows, (n, d).")
+    return array
 
 
 def pair(x: Numbers, y: Numbers) -> tuple[np.ndarray, np.ndarray]:
@@ -31,13 +31,21 @@ def pair(x: Numbers, y: Numbers) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+def clouds(x: Numbers, y: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Two clouds `(n, d)` and `(m, d)`, without leading axes."""
+    first, second = pair(x, y)
+    if first.ndim != 2 or second.ndim != 2:
+        raise InputError(f"x and y have shapes {first.shape} and {second.shape}; give one cloud (n, d) each.")
+    return first, second
+
+
 def masses(w: Numbers | None, n: int) -> np.ndarray:
     """The masses of `n` points, summing to one to the last digit."""
     if w is None:
         return np.full(n, 1 / n)
-    found = finite_array("the weights", w)
+    given = finite_array("the weights", w)
     check_weights(w, n)
-    return found / found.sum()
+    return given / given.sum()
 
 
 def moves(mass: np.ndarray, least: Real) -> np.ndarray:
@@ -47,7 +55,7 @@ def moves(mass: np.ndarray, least: Real) -> np.ndarray:
 
 def exponent(p: Any) -> float:
     """The order of a Wasserstein distance."""
-    found = number("p", p) if not isinstance(p, numbers.Real) or isinstance(p, bool) else float(p)
-    if not 1 <= found < math.inf:
-        raise InputError(f"p = {found:g} is no order of a Wasserstein distance; take a finite number, at least 1.")
-    return found
+    order = number("p", p) if not isinstance(p, numbers.Real) or isinstance(p, bool) else float(p)
+    if not 1 <= order < math.inf:
+        raise InputError(f"p = {order:g} is no order of a Wasserstein distance; take a finite number, at least 1.")
+    return order

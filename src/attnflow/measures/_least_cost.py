@@ -1,7 +1,7 @@
 r"""The cheapest plan to relative accuracy, from solvers that have absolute tolerances.
 
-A solver does not see costs far below the largest one. Two facts of network flows (Tardos, *A strongly polynomial
-minimum cost circulation algorithm*, Combinatorica 5, 1985) say how to go on from what it found. Let $u_i + v_j$ be any
+A solver does not resolve costs far below the largest one. Two facts of network flows (Tardos, *A strongly polynomial
+minimum cost circulation algorithm*, Combinatorica 5, 1985) allow to refine its plan. Let $u_i + v_j$ be any
 potentials and $r_{ij} = c_{ij} - u_i - v_j$:
 
 - costs $r$ have the same cheapest plans as costs $c$;
@@ -65,7 +65,7 @@ def _orders(p: float) -> list[float]:
 
 
 def _settled(plan: Plan, a: np.ndarray, b: np.ndarray) -> Plan:
-    """Without masses that are the rounding of others; a solver that lost some of the mass is not believed."""
+    """Without masses that are the rounding of others; a solver that lost mass is an error."""
     lost = max(np.abs(np.bincount(k, plan.mass, len(w)) - w).max() for k, w in ((plan.i, a), (plan.j, b)))
     if not lost <= ROUNDING * a.sum():
         raise SolveError(f"the solver lost {lost / a.sum():.1g} of the mass; take another method.")
@@ -75,7 +75,9 @@ def _settled(plan: Plan, a: np.ndarray, b: np.ndarray) -> Plan:
 
 
 def _with_the_lightest(plan: Plan, lengths: np.ndarray, a: np.ndarray, b: np.ndarray) -> Plan:
-    """Points of so little mass that the solver passed over them go to the nearest point, which does not feel it."""
+    """Points of so little mass that the solver passed over them go to the nearest point, whose mass this does not
+    change beyond rounding.
+    """
     i, j = (np.flatnonzero(2 * np.bincount(k, plan.mass, len(w)) < w) for k, w in ((plan.i, a), (plan.j, b)))
     return Plan(
         np.concatenate([plan.i, i, lengths[:, j].argmin(axis=0)]),

@@ -21,21 +21,21 @@ def to_order_one(*clouds: np.ndarray) -> tuple[float, list[np.ndarray]]:
 
 def norms(v: np.ndarray) -> np.ndarray:
     """Euclidean lengths along the last axis; entries are of order one at most."""
-    found = np.asarray(np.linalg.norm(v, axis=-1))
-    small = found < TINY
+    length = np.asarray(np.linalg.norm(v, axis=-1))
+    small = length < TINY
     if np.any(small):
-        found = np.where(small, np.hypot.reduce(v, axis=-1), found)
-    return found
+        length = np.where(small, np.hypot.reduce(v, axis=-1), length)
+    return length
 
 
 def distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """`|x_i - y_j|` of two clouds of order one at most, `(n, m)`."""
     from scipy.spatial.distance import cdist
 
-    found = cdist(x, y)
-    i, j = np.nonzero(found < TINY)
-    found[i, j] = np.hypot.reduce(x[i] - y[j], axis=-1)
-    return found
+    length = cdist(x, y)
+    i, j = np.nonzero(length < TINY)
+    length[i, j] = np.hypot.reduce(x[i] - y[j], axis=-1)
+    return length
 
 
 def power_mean(lengths: np.ndarray, weights: np.ndarray, p: float) -> Real:

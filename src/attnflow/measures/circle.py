@@ -29,12 +29,16 @@ SECTIONS = 80  # 2 * GOLDEN**80 is below the rounding of a mass
 
 
 def wasserstein_circle(
-    x: Numbers, y: Numbers, p: float | int = 2, wx: Numbers | None = None, wy: Numbers | None = None
+    x: Numbers,
+    y: Numbers,
+    p: float | int = 2,
+    weights: Numbers | None = None,
+    other_weights: Numbers | None = None,
 ) -> Real:
     r"""$W_p$ of two laws on the circle with the length of the arc as distance, exactly (see this module's text).
 
     **Arguments:** angles `(n,)` in radians, or points `(..., n, 2)`, whose lengths do not matter; `p` at least 1;
-    masses `wx (n,)`, `wy (m,)`, `None` for equal ones.
+    masses `weights (n,)` and `other_weights (m,)`, `None` for equal ones.
 
     Time is that of sorting, some 80 times for $p \ne 1$; memory linear. The chordal distance, that of `wasserstein`, is
     smaller by a factor between $2/\pi$ and 1.
@@ -45,7 +49,7 @@ def wasserstein_circle(
     p = exponent(p)
     first, second = _angles("x", x), _angles("y", y)
     shape = batch(first, second)
-    wx, wy = masses(wx, first.shape[-1]), masses(wy, second.shape[-1])
+    wx, wy = masses(weights, first.shape[-1]), masses(other_weights, second.shape[-1])
     if p == 1:
         return _by_median(first, wx, second, wy)
     one, (theta, mass, level) = ordered(first, wx), ordered(second, wy)
@@ -98,14 +102,14 @@ def _by_median(x: np.ndarray, wx: np.ndarray, y: np.ndarray, wy: np.ndarray) -> 
 
 
 def _angles(name: str, values: Numbers) -> np.ndarray:
-    found = finite_array(name, values)
-    if found.ndim > 1:
-        if found.shape[-1] != 2:
-            raise InputError(f"{name} has shape {found.shape}; give angles (n,), or points of the plane (..., n, 2).")
-        if np.any(np.all(found == 0, axis=-1)):
+    angle = finite_array(name, values)
+    if angle.ndim > 1:
+        if angle.shape[-1] != 2:
+            raise InputError(f"{name} has shape {angle.shape}; give angles (n,), or points of the plane (..., n, 2).")
+        if np.any(np.all(angle == 0, axis=-1)):
             raise InputError(f"{name} has a point at the origin, which has no angle; remove it.")
-        found = np.arctan2(found[..., 1], found[..., 0])
-    if found.ndim < 1 or found.shape[-1] == 0:
-        raise InputError(f"{name} has shape {found.shape}; give at least one angle.")
-    turned = np.remainder(found + TURN / 2, TURN) - TURN / 2
-    return np.where(np.abs(found) <= TURN / 2, found, turned)  # small ones keep their digits
+        angle = np.arctan2(angle[..., 1], angle[..., 0])
+    if angle.ndim < 1 or angle.shape[-1] == 0:
+        raise InputError(f"{name} has shape {angle.shape}; give at least one angle.")
+    turned = np.remainder(angle + TURN / 2, TURN) - TURN / 2
+    return np.where(np.abs(angle) <= TURN / 2, angle, turned)  # small ones keep their digits

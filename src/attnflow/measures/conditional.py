@@ -10,6 +10,8 @@ It is never less than $W_p$ of the tokens without their positions. Reference: ar
 docs/theory/smoothness.md, The conditional distance.
 """
 
+from typing import Literal
+
 import numpy as np
 
 from ..errors import InputError, shown
@@ -24,9 +26,9 @@ def conditional_wasserstein(
     xs: Numbers,
     ys: Numbers,
     p: float | int = 2,
-    theta: Numbers | None = None,
+    weights: Numbers | None = None,
     *,
-    relax: str | None = None,
+    relax: Literal["piecewise"] | None = None,
 ) -> Real:
     r"""$d_p$ of two sequences, or of two laws of sequences.
 
@@ -34,7 +36,7 @@ def conditional_wasserstein(
 
     - `xs (n, d)` and `ys (m, d)`: two sequences; or `xs (b, n, d)` and `ys (c, m, d)`: at every position `b` and `c`
       tokens of equal mass, matched by `wasserstein` (an assignment if `b = c`), not sequence by sequence.
-    - `p` at least 1; `theta (n,)`: the masses of the positions, `None` for equal ones.
+    - `p` at least 1; `weights (n,)`: the masses $\theta$ of the positions, `None` for equal ones.
     - `relax`: sequences of different lengths are infinitely far apart, since their positions differ. With
       `"piecewise"` token $i$ of $n$ occupies the positions $((i-1)/n, i/n]$ instead, and two step functions are
       compared. For equal lengths nothing changes.
@@ -53,15 +55,15 @@ def conditional_wasserstein(
         )
     n, m = first.shape[-2], second.shape[-2]
     if n == m:
-        i, j, widths = np.arange(n), np.arange(n), masses(theta, n)
+        i, j, widths = np.arange(n), np.arange(n), masses(weights, n)
     elif relax is None:
         return np.inf
-    elif theta is not None:
-        raise InputError(f"theta gives masses to positions, and lengths {n} and {m} share none; leave it out.")
+    elif weights is not None:
+        raise InputError(f"weights are the masses of positions, and lengths {n} and {m} share none; leave them out.")
     else:
         i, j, widths = _common_cells(n, m)
     if first.ndim == 2:
-        return synchronous(first[i], second[j], widths, p)
+        return synchronous(first[i], second[j], p, widths)
     apart = [wasserstein(first[:, i[k]], second[:, j[k]], p) for k in range(len(widths))]
     return float(power_mean(np.array(apart), widths, p))
 

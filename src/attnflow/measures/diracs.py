@@ -13,11 +13,13 @@ from ._checked import Real, cloud, exponent, masses, moves
 from ._lengths import norms, power_mean, to_order_one
 
 
-def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Numbers | None = None) -> Real:
+def two_diracs(
+    x: Numbers, e: Numbers, other_weights: Numbers, p: float | int = 2, weights: Numbers | None = None
+) -> Real:
     r"""$W_p$ between a cloud and $m_+\delta_e + m_-\delta_{-e}$, exactly, in any dimension.
 
-    **Arguments:** points `x (..., n, d)`, leading axes such as time; `e (d,)`, of any length; `m`, the masses
-    $(m_+, m_-)$, which sum to one; `p` at least 1; masses `w (n,)` of the points, `None` for equal ones.
+    **Arguments:** points `x (..., n, d)`, leading axes such as time; `e (d,)`, of any length; `other_weights`,
+    the masses $(m_+, m_-)$, which sum to one; `p` at least 1; `weights (n,)` of the points, `None` for equal ones.
 
     Distances are chordal. Time is that of sorting, memory linear.
 
@@ -27,8 +29,8 @@ def two_diracs(x: Numbers, e: Numbers, m: Numbers, p: float | int = 2, w: Number
     points, centre, p = cloud("x", x), finite_array("e", e), exponent(p)
     if centre.shape != points.shape[-1:]:
         raise InputError(f"e has shape {centre.shape} and the points {points.shape[-1]} coordinates; they must agree.")
-    first, _ = masses(m, 2)
-    w = masses(w, points.shape[-2])
+    first, _ = masses(other_weights, 2)
+    w = masses(weights, points.shape[-2])
     scale, (points, centre) = to_order_one(points, centre)
     here, there = norms(points - centre), norms(points + centre)
     order = _by_saving(here, there, points @ centre, p)

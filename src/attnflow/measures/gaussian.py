@@ -55,21 +55,21 @@ def _of_size_one(L: np.ndarray) -> np.ndarray:
 
 
 def _mean(name: str, value: Numbers) -> np.ndarray:
-    found = finite_array(name, value)
-    if found.ndim < 1 or found.shape[-1] < 1:
-        raise InputError(f"{name} has shape {found.shape}; give a mean (..., d).")
-    return found
+    mean = finite_array(name, value)
+    if mean.ndim < 1 or mean.shape[-1] < 1:
+        raise InputError(f"{name} has shape {mean.shape}; give a mean (..., d).")
+    return mean
 
 
 def _factor(name: str, cov: Numbers | None, L: Numbers | None, d: int) -> np.ndarray:
     if (cov is None) == (L is None):
         raise InputError(f"give the covariance cov_{name}, or a factor of it as L_{name}: one of the two.")
     if L is not None:
-        found = finite_array(f"L_{name}", L)
-        if found.ndim < 2 or found.shape[-2] != d:
-            raise InputError(f"L_{name} has shape {found.shape}; give a factor (..., {d}, r).")
-        return found
-    found = finite_array(f"cov_{name}", cov)
-    if found.ndim < 2 or found.shape[-2:] != (d, d):
-        raise InputError(f"cov_{name} has shape {found.shape}; give a covariance (..., {d}, {d}).")
+        matrix = finite_array(f"L_{name}", L)
+        if matrix.ndim < 2 or matrix.shape[-2] != d:
+            raise InputError(f"L_{name} has shape {matrix.shape}; give a factor (..., {d}, r).")
+        return matrix
+    matrix = finite_array(f"cov_{name}", cov)
+    if matrix.ndim < 2 or matrix.shape[-2:] != (d, d):
+        raise InputError(f"cov_{name} has shape {matrix.shape}; give a covariance (..., {d}, {d}).")
     return covariance_factor(f"cov_{name}", cov)

@@ -15,12 +15,16 @@ from ._lengths import power_mean, to_order_one
 
 
 def wasserstein_1d(
-    x: Numbers, y: Numbers, p: float | int = 2, wx: Numbers | None = None, wy: Numbers | None = None
+    x: Numbers,
+    y: Numbers,
+    p: float | int = 2,
+    weights: Numbers | None = None,
+    other_weights: Numbers | None = None,
 ) -> Real:
     r"""$W_p$ of two laws on the line, exactly.
 
     **Arguments:** `x (..., n)` and `y (..., m)`, numbers with leading axes that broadcast; `p` at least 1; masses
-    `wx (n,)`, `wy (m,)`, `None` for equal ones.
+    `weights (n,)` and `other_weights (m,)`, `None` for equal ones.
 
     Time is that of sorting, memory linear. Sums of masses are known to rounding: a part of the mass below 4e-15 that
     would be split from a point stays where it is.
@@ -34,7 +38,7 @@ def wasserstein_1d(
             raise InputError(f"{name} has shape {values.shape}; give numbers as (..., n), at least one.")
     batch(first, second)
     scale, (first, second) = to_order_one(first, second)
-    a, b = masses(wx, first.shape[-1]), masses(wy, second.shape[-1])
+    a, b = masses(weights, first.shape[-1]), masses(other_weights, second.shape[-1])
     return scale * monotone_mean(ordered(first, a), ordered(second, b), p)
 
 

@@ -31,7 +31,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 from ..checks import finite_array, number, whole
 from ..errors import InputError, SolveError
 from ..pairsums import SquaredDistance, pair_sums
-from ..spaces import Numbers, check_weights, is_concrete, log_weights
+from ..spaces import Count, Number, Numbers, check_weights, is_concrete, log_weights
 
 
 class SinkhornDivergence(NamedTuple):
@@ -53,45 +53,46 @@ class SinkhornDivergence(NamedTuple):
     @property
     def message(self) -> str:
         """How it ended, in a sentence."""
-        told = f"{int(self.iterations)} iterations left {float(self.error):.2g} of the mass in the wrong place"
-        return f"converged: {told}." if self.converged else f"not converged: {told}; allow more, or a larger reg."
+        left = f"{int(self.iterations)} iterations left {float(self.error):.2g} of the mass in the wrong place"
+        return f"converged: {left}." if self.converged else f"not converged: {left}; allow more, or a larger eps."
 
 
 def sinkhorn_divergence(
     x: Numbers,
     y: Numbers,
-    reg: ArrayLike,
-    wx: Numbers | None = None,
-    wy: Numbers | None = None,
+    eps: Number,
+    weights: Numbers | None = None,
+    other_weights: Numbers | None = None,
     *,
-    tol: ArrayLike = 1e-6,
-    max_iterations: int = 2000,
+    tol: Number = 1e-6,
+    max_iterations: Count = 2000,
     throw: bool = True,
 ) -> SinkhornDivergence:
-    r"""$S_\varepsilon$ of two clouds for the squared chordal distance, $\varepsilon$ = `reg`; take it for its gradient.
+    r"""$S_\varepsilon$ of two clouds for the squared chordal distance, $\varepsilon$ = `eps`; take it for its gradient.
 
-    **Arguments:** points `x (n, d)`, `y (m, d)`; `reg`, a squared length; masses, `None` for equal ones; `tol`, the
-    mass that may be in the wrong place; `throw=False` returns a value of NaN where `max_iterations` were not enough.
+    **Arguments:** points `x (n, d)`, `y (m, d)`; `eps`, the regularisation, a squared length; masses `weights (n,)` and
+    `other_weights (m,)`, `None` for equal ones; `tol`, the mass that may be in the wrong place; `throw=False`
+    returns a value of NaN where `max_iterations` were not enough.
 
     Works under `jit`, `grad` and `vmap`. Time is four sums over all pairs for every iteration, and iterations grow
-    like the squared diameter over `reg`; memory is linear for large clouds (the sums are blocked).
+    like the squared diameter over `eps`; memory is linear for large clouds (the sums are blocked).
     """
     x, y = _cloud("x", x), _cloud("y", y)
     if x.shape[1] != y.shape[1]:
         raise InputError(f"x has {x.shape[1]} coordinates and y {y.shape[1]}; they must live in one space.")
-    reg, tol = _positive("reg", reg, "a squared length", x.dtype), _positive("tol", tol, "a part of the mass", x.dtype)
+    eps, tol = _positive("eps", eps, "a squared length", x.dtype), _positive("tol", tol, "a part of the mass", x.dtype)
     most = jnp.asarray(whole("max_iterations", max_iterations))
-    a, b = (_masses(w, v) for w, v in ((wx, x), (wy, y)))
-    found = _divergence(x, y, a, b, reg, tol, most)
-    if throw and is_concrete(found.converged) and not found.converged:
-        raise SolveError(f"the Sinkhorn divergence is {found.message}")
-    return found
+    a, b = (_masses(w, v) for w, v in ((weights, x), (other_weights, y)))
+    divergence = _divergence(x, y, a, b, eps, tol, most)
+    if throw and is_concrete(divergence.converged) and not divergence.converged:
+        raise SolveError(f"the Sinkhorn divergence is {divergence.message}")
+    return divergence
 
 
 @eqx.filter_jit
-def _divergence(x: Array, y: Array, a: Array, b: Array, reg: Array, tol: Array, most: Array) -> SinkhornDivergence:
-    cross = _transport(x, y, a, b, reg, tol, most)
-    one, two = (_transport(z, z, w, w, reg, tol, most, self_term=True) for z, w in ((x, a), (y, b)))
+def _divergence(x: Array, y: Array, a: Array, b: Array, eps: Array, tol: Array, most: Array) -> SinkhornDivergence:
+    cross = _transport(x, y, a, b, eps, tol, most)
+    one, two = (_transport(z, z, w, w, eps, tol, most, self_term=True) for z, w in ((x, a), (y, b)))
     steps, errors = (jnp.stack(v) for v in zip(cross[1:], one[1:], two[1:], strict=True))
     error = jnp.max(errors)
     converged = error <= tol
@@ -100,17 +101,17 @@ def _divergence(x: Array, y: Array, a: Array, b: Array, reg: Array, tol: Array, 
 
 
 def _transport(
-    x: Array, y: Array, a: Array, b: Array, reg: Array, tol: Array, most: Array, self_term: bool = False
+    x: Array, y: Array, a: Array, b: Array, eps: Array, tol: Array, most: Array, self_term: bool = False
 ) -> tuple[Array, Array, Array]:
     r"""$T_\varepsilon$, iterations, and the mass in the wrong place."""
-    fixed = [jax.lax.stop_gradient(v) for v in (x, y, a, b, reg)]
+    fixed = [jax.lax.stop_gradient(v) for v in (x, y, a, b, eps)]
     to_rows = functools.partial(_soft_least, *fixed[:2], log_weights(fixed[3]), fixed[4])
     to_columns = functools.partial(_soft_least, fixed[1], fixed[0], log_weights(fixed[2]), fixed[4])
 
     def step(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         f, g, count, _ = carry
         new = to_rows(g)
-        # The plan of (f, g) has the row sums a exp((f - new)/reg), and the right column sums (or those of its rows).
+        # The plan of (f, g) has the row sums a exp((f - new)/eps), and the right column sums (or those of its rows).
         error = jnp.sum(fixed[2] * jnp.abs(jnp.expm1((f - new) / fixed[4])))
         if self_term:
             f = g = (f + new) / 2
@@ -124,23 +125,23 @@ def _transport(
     start = jnp.zeros_like(a), jnp.zeros_like(b), jnp.zeros_like(most), jnp.asarray(jnp.inf, x.dtype)
     _, g, count, error = jax.lax.while_loop(going_on, step, start)
     g = jax.lax.stop_gradient(g)
-    return jnp.sum(a * _soft_least(x, y, log_weights(b), reg, g)) + jnp.sum(b * g), count, error
+    return jnp.sum(a * _soft_least(x, y, log_weights(b), eps, g)) + jnp.sum(b * g), count, error
 
 
-def _soft_least(x: Array, y: Array, log_b: Array, reg: Array, g: Array) -> Array:
+def _soft_least(x: Array, y: Array, log_b: Array, eps: Array, g: Array) -> Array:
     r"""$-\varepsilon\log\sum_j b_j e^{(g_j - |x_i - y_j|^2)/\varepsilon}$ for every $i$."""
-    score = SquaredDistance(1 / reg, by_difference=True)
-    return -reg * pair_sums(score, x, y, 1.0, log_w=log_b + g / reg, reduce="exp")[1]
+    score = SquaredDistance(1 / eps, by_difference=True)
+    return -eps * pair_sums(score, x, y, 1.0, log_w=log_b + g / eps, reduce="exp")[1]
 
 
 def _cloud(name: str, points: Numbers) -> Array:
     dtype = jnp.result_type(float)
     if is_concrete(points) and np.abs(finite_array(name, points)).max(initial=0) > float(jnp.finfo(dtype).max):
         raise InputError(f"{name} has an entry beyond the range of {dtype.name}; rescale.")
-    found = jnp.asarray(points, dtype)
-    if found.ndim != 2 or 0 in found.shape:
-        raise InputError(f"{name} has shape {found.shape}; give points as rows, (n, d), at least one.")
-    return found
+    cloud = jnp.asarray(points, dtype)
+    if cloud.ndim != 2 or 0 in cloud.shape:
+        raise InputError(f"{name} has shape {cloud.shape}; give points as rows, (n, d), at least one.")
+    return cloud
 
 
 def _positive(name: str, value: ArrayLike, what: str, dtype: Any) -> Array:
@@ -154,5 +155,5 @@ def _masses(w: Numbers | None, x: Array) -> Array:
     n = x.shape[0]
     if w is not None and is_concrete(w):
         finite_array("the weights", w)
-    found = check_weights(w, n)
-    return jnp.full(n, 1 / n, x.dtype) if found is None else found.astype(x.dtype)
+    given = check_weights(w, n)
+    return jnp.full(n, 1 / n, x.dtype) if given is None else given.astype(x.dtype)

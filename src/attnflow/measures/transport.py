@@ -6,21 +6,22 @@ $$ W_p(\mu, \nu)^p
 
 import importlib
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..checks import whole
 from ..errors import InputError, SolveError, shown
-from ..spaces import Numbers
-from ._checked import Real, exponent, masses, pair
+from ..spaces import Count, Numbers
+from ._checked import Real, clouds, exponent, masses
 from ._least_cost import Plan, least_mean
 from ._lengths import distances, to_order_one
 from .line import wasserstein_1d
 
-METHODS = ("auto", "assignment", "simplex", "linprog")
+Method = Literal["auto", "assignment", "simplex", "linprog"]
+METHODS = get_args(Method)
 LIMIT = 2000  # points; an assignment of so many takes some seconds, and time grows with the cube
-LINPROG = 40_000  # entries of a plan that a general linear program is asked for
+LINPROG = 40_000  # entries of the largest plan that "auto" leaves to a general linear program
 FINE = 20  # binary digits of the whole mass for HiGHS: its tolerances are absolute, and larger numbers confuse it
 
 
@@ -28,11 +29,11 @@ def wasserstein(
     x: Numbers,
     y: Numbers,
     p: float | int = 2,
-    wx: Numbers | None = None,
-    wy: Numbers | None = None,
+    weights: Numbers | None = None,
+    other_weights: Numbers | None = None,
     *,
-    method: str = "auto",
-    limit: int = LIMIT,
+    method: Method = "auto",
+    limit: Count = LIMIT,
 ) -> Real:
     r"""$W_p$ of two clouds with the chordal distance $|x - y|$, exactly.
 
@@ -41,7 +42,8 @@ def wasserstein(
 
     **Arguments:**
 
-    - points `x (n, d)`, `y (m, d)`; `p` at least 1; masses `wx (n,)`, `wy (m,)`, `None` for equal ones.
+    - points `x (n, d)`, `y (m, d)`; `p` at least 1; masses `weights (n,)` and `other_weights (m,)`,
+      `None` for equal ones.
     - `method`: `"assignment"` (SciPy) for equal masses and $n = m$; `"simplex"`, the network simplex of POT (extra
       `ot`), for any masses; `"linprog"` (SciPy's HiGHS) for any masses and few points. `"auto"` takes the first that
       serves; on the line it sorts.
@@ -54,21 +56,19 @@ def wasserstein(
     Memory is $8nm$ bytes and some times that for the solver; time grows like $n^2$ to $n^3$: on one core an assignment
     takes 0.3 s for 1000 points and 3 s for 2000, a simplex 0.1 and 0.6 s; close laws and orders above 8 take several.
     """
-    first, second = pair(x, y)
+    first, second = clouds(x, y)
     p = exponent(p)
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method {shown(method)} is unknown; choose one of {', '.join(METHODS)}.")
-    if first.ndim != 2 or second.ndim != 2:
-        raise InputError(f"x and y have shapes {first.shape} and {second.shape}; give one cloud (n, d) each.")
     if method == "auto" and first.shape[1] == 1:
-        return wasserstein_1d(first[:, 0], second[:, 0], p, wx, wy)
+        return wasserstein_1d(first[:, 0], second[:, 0], p, weights, other_weights)
     n, m = len(first), len(second)
     if max(n, m) > whole("limit", limit):
         raise InputError(
             f"an exact plan of {n} by {m} points needs {8 * n * m / 1e6:.0f} MB and a time like n^3; thin the clouds, "
             f"take measures.sliced, or allow it with limit={max(n, m)}."
         )
-    a, b = masses(wx, n), masses(wy, m)
+    a, b = masses(weights, n), masses(other_weights, m)
     equal = n == m and np.ptp(a) == 0 and np.ptp(b) == 0
     if method == "assignment" and not equal:
         raise InputError("an assignment needs as many points on both sides, of equal masses; take method='auto'.")
@@ -125,16 +125,16 @@ def _linprog(costs: np.ndarray, a: np.ndarray, b: np.ndarray) -> Plan:
     columns = sparse.kron(np.ones((1, n)), sparse.eye_array(m))
     unit = math.ldexp(1.0, math.frexp(a.sum())[1] - FINE)
     # One equation follows from the others: the masses sum to the same.
-    found = linprog(
+    solution = linprog(
         costs.ravel(),
         A_eq=sparse.vstack([rows, columns]).tocsr()[:-1],
         b_eq=np.concatenate([a, b])[:-1] / unit,
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if not found.success:
-        raise SolveError(f"the linear program did not end: {' '.join(str(found.message).split())}")
-    plan, potentials = unit * found.x.reshape(n, m), np.append(found.eqlin.marginals, 0.0)
+    if not solution.success:
+        raise SolveError(f"the linear program did not end: {' '.join(str(solution.message).split())}")
+    plan, potentials = unit * solution.x.reshape(n, m), np.append(solution.eqlin.marginals, 0.0)
     i, j = np.nonzero(plan)
     return Plan(i, j, plan[i, j], potentials[:n], potentials[n:])
 

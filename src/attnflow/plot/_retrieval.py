@@ -17,7 +17,7 @@ def retrieval_profile(
     t: Any,
     *,
     beta: Any,
-    slope: Any,
+    context_slope: Any,
     classes: Any = 8,
     modes: int = 20,
     points: Any = None,
@@ -35,7 +35,7 @@ def retrieval_profile(
     """
     from ..reductions import causal
 
-    given = {"beta": beta, "slope": slope, "classes": classes}
+    given = {"beta": beta, "context_slope": context_slope, "classes": classes}
     options: dict[str, Any] = {**{name: number(name, value) for name, value in given.items()}, "modes": modes}
     t, s = number("t", t), np.linspace(0.004, 1, 600)
     S = causal.retrieval_profile(s, t, **options)
@@ -61,7 +61,7 @@ def retrieval_profile(
         ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\nfirst token", "0.25\n", "0.5\n", "0.75\n", "1\nlast token"])
         ax.grid(axis="y")
         title = (
-            rf"depth $t = {t:g}$,  $\beta = {options['beta']:g}$,  $\lambda = {options['slope']:g}$,  "
+            rf"depth $t = {t:g}$,  $\beta = {options['beta']:g}$,  $\lambda = {options['context_slope']:g}$,  "
             f"{options['classes']:g} classes"
         )
         legend = ax.legend(loc="upper center", title=title, title_fontsize=9, alignment="left", borderaxespad=0.2)
@@ -70,11 +70,11 @@ def retrieval_profile(
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
-def _matrix_form(t: float, n: int, *, beta: Any, slope: Any, classes: Any, modes: int) -> np.ndarray:
+def _matrix_form(t: float, n: int, *, beta: Any, context_slope: Any, classes: Any, modes: int) -> np.ndarray:
     from ..pairsums import Causal, weight_matrix
     from ..reductions import causal
 
-    w = np.asarray(weight_matrix(Causal(strict=True, slope=slope / n, normalized=True), n))
+    w = np.asarray(weight_matrix(Causal(strict=True, slope=context_slope / n, normalized=True), n))
     return causal.window(classes, modes) @ causal.two_time_matrix(t, causal.rates(beta, modes), w)[:, :-1]
 
 

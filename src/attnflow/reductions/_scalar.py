@@ -27,9 +27,9 @@ def check_clock(clock: Any) -> None:
 
 def check_beta(beta: Any) -> Array:
     """Inverse temperatures as an array; one that is negative or not finite is refused."""
-    found = reals("beta", beta, infinite=True)
-    check_each("beta", found, lambda beta: np.isfinite(beta) & (beta >= 0), "must be finite and not negative.")
-    return found
+    betas = reals("beta", beta, infinite=True)
+    check_each("beta", betas, lambda beta: np.isfinite(beta) & (beta >= 0), "must be finite and not negative.")
+    return betas
 
 
 def check_each(name: str, values: Any, good: Callable[[np.ndarray], np.ndarray], rule: str) -> None:
@@ -80,15 +80,15 @@ def one_shape(**given: Array | np.ndarray) -> tuple[int, ...]:
 
 def elapsed(ts: Any) -> Array:
     """The times since the first of `ts`, which is finite; later ones may be infinite."""
-    found = reals("ts", ts, infinite=True)
-    if found.ndim != 1 or found.size == 0:
-        raise InputError(f"ts has shape {found.shape}; give a list of times, the initial one first.")
+    array = reals("ts", ts, infinite=True)
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(f"ts has shape {array.shape}; give a list of times, the initial one first.")
     if not is_concrete(ts):
-        return found - found[0]
+        return array - array[0]
     times = np.asarray(ts, float)  # a difference of two late times is taken before it is rounded to single precision
     if not np.isfinite(times[0]) or np.any(times < times[0]):
         raise InputError(f"ts begins with {times[0]:g}; the first time is the initial one, finite and the earliest.")
-    return jnp.asarray(times - times[0], found.dtype)
+    return jnp.asarray(times - times[0], array.dtype)
 
 
 def log_clock(beta: Array, clock: Clock) -> Array:
@@ -136,8 +136,8 @@ def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
 
 def each(function: Callable[..., Array], *arrays: Array) -> Array:
     """A function of numbers, applied to all entries of arrays of one shape, one after the other."""
-    found = jax.lax.map(lambda item: function(*item), tuple(map(jnp.ravel, arrays)))
-    return jnp.reshape(found, arrays[0].shape)
+    values = jax.lax.map(lambda item: function(*item), tuple(map(jnp.ravel, arrays)))
+    return jnp.reshape(values, arrays[0].shape)
 
 
 @functools.cache

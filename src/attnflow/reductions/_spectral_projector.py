@@ -1,13 +1,13 @@
 """The part of a matrix that grows fastest: its eigenvalues of largest real part, and the projector on their space."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import number, square_matrix
 from ..errors import InputError
 from ..linear_algebra import invariant_space
+from ..spaces import Number, Numbers
 
 TIE = 1e-8  # lengths that differ by less, relatively, are equal, and the first of them counts
 
@@ -41,7 +41,7 @@ class DominantEigenspace:
         return self.basis.shape[1]
 
 
-def dominant_eigenspace(M: Any, tol: Any = 1e-7) -> DominantEigenspace:
+def dominant_eigenspace(M: Numbers, tol: Number = 1e-7) -> DominantEigenspace:
     r"""The eigenspace $E$ of the eigenvalues of $M$ with the largest real part, with the projector on it.
 
     Eigenvalues whose real parts differ by at most `tol` times the norm of $M$ count as equal. For $M = \lambda I$ the
@@ -86,7 +86,7 @@ def _settled(basis: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def both(V: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+def both(V: Numbers, B: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """Two square matrices of one size."""
     V, B = square_matrix("V", V), square_matrix("B", B)
     if V.shape != B.shape:

@@ -10,20 +10,19 @@ $\beta > 1$. The exact time follows by quadrature in $s = -\log(1 - u)$, where n
 $$ t = \int_{-\log(1 - u_0)}^{c\beta} \frac{e^{\beta e^{-s}}}{1 - e^{-s}}\, ds . $$
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..checks import reals
+from ..spaces import Numbers
 from ._accelerating import scaled_time
 from ._scalar import check_beta, check_each, each, together, written_time
 
 DIGITS = 40.0  # e^-40 is below the rounding of 1
 
 
-def collapse_time(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
+def collapse_time(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
     r"""The time at which $1 - u = e^{-c\beta}$, by quadrature; zero if it is so from the start.
 
     `log=True` gives the natural logarithm, for times that overflow. Broadcast over all arguments.
@@ -33,7 +32,7 @@ def collapse_time(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Arr
     return written_time(_quadrature(beta, u0, c), log_unit, log)
 
 
-def collapse_bound(beta: Any, *, u0: Any, c: Any, log: bool = False) -> Float[Array, "..."]:
+def collapse_bound(beta: Numbers, *, u0: Numbers, c: Numbers, log: bool = False) -> Float[Array, "..."]:
     r"""The lemma's bound of `collapse_time`, broadcast over all arguments."""
     beta, u0, c = _checked(beta, u0, c)
     first, second = beta * (1 - u0) - jnp.log(u0), 1 + jnp.log(c) + 2 * jnp.log(beta) - jnp.log(beta - 1)
@@ -54,7 +53,7 @@ def _log_rate(y: Array, beta: Array) -> Array:
     return jnp.log(-jnp.expm1(-y)) - beta * jnp.exp(-y)
 
 
-def _checked(beta: Any, u0: Any, c: Any) -> list[Array]:
+def _checked(beta: Numbers, u0: Numbers, c: Numbers) -> list[Array]:
     beta, u0, c = together(beta=check_beta(beta), u0=reals("u0", u0), c=reals("c", c))
     check_each("beta", beta, lambda beta: beta > 1, "must be above 1 and finite.")
     check_each("u0", u0, lambda u: (u > 0) & (u < 1), "must lie strictly between 0 and 1.")

@@ -21,11 +21,12 @@ from scipy.special import betainc, exp1
 
 from ..checks import finite_array, number, whole
 from ..errors import InputError
+from ..spaces import Count, Number, Numbers
 
 LONG = 17  # roads, in cars, beyond which Rényi's constant is right to the last digit
 
 
-def cap_measure(delta: Any, d: Any = 2) -> float:
+def cap_measure(delta: Number, d: Count = 2) -> float:
     r"""The part of $S^{d-1}$ within the geodesic distance $\delta \in [0, \pi]$ of a point.
 
     $\delta/\pi$ on the circle, $(1-\cos\delta)/2$ on $S^2$; in general half an incomplete beta function of
@@ -36,7 +37,7 @@ def cap_measure(delta: Any, d: Any = 2) -> float:
     return half if delta <= math.pi / 2 else 1 - half
 
 
-def expected_strong_centers(n: Any, delta: Any, d: Any = 2) -> float:
+def expected_strong_centers(n: Count, delta: Number, d: Count = 2) -> float:
     r"""$(1-(1-p)^n)/p$: how many of `n` independent uniform tokens are strong centers, on average."""
     n, p = whole("n", n, most=10**300), cap_measure(delta, d)
     if p == 1:
@@ -44,7 +45,7 @@ def expected_strong_centers(n: Any, delta: Any, d: Any = 2) -> float:
     return -math.expm1(n * math.log1p(-p)) / p if p > 0 else float(n)
 
 
-def parking_count(delta: Any) -> float:
+def parking_count(delta: Number) -> float:
     r"""How many centers tokens on the circle have on average, when no more of them can become one.
 
     With $L = 2\pi/\delta$ it is $1 + M(L - 1)$: the first center leaves a road of length $L - 1$, on which cars of
@@ -73,24 +74,24 @@ def _parked(x: float) -> float:
 @functools.cache
 def _parked_between() -> list[np.polynomial.Chebyshev]:
     """That number from 1 to 2, from 2 to 3, ..., by polynomials: it is analytic between whole numbers."""
-    found = [np.polynomial.Chebyshev([1.0], domain=[1, 2])]
+    pieces = [np.polynomial.Chebyshev([1.0], domain=[1, 2])]
     total = 0.0  # of all roads shorter than those of the last polynomial
     for k in range(2, LONG):
-        primitive = found[-1].integ(lbnd=k - 1)
+        primitive = pieces[-1].integ(lbnd=k - 1)
 
         def cars(x: np.ndarray, primitive: Any = primitive, total: float = total) -> np.ndarray:
             return 1 + 2 * (total + primitive(x - 1)) / (x - 1)
 
-        found.append(np.polynomial.Chebyshev.interpolate(cars, 24, domain=[k, k + 1]))
+        pieces.append(np.polynomial.Chebyshev.interpolate(cars, 24, domain=[k, k + 1]))
         total += float(primitive(k))
-    return found
+    return pieces
 
 
-def strong_center_speed(j: Any, *, beta: Any, delta: Any) -> np.ndarray:
+def strong_center_speed(j: Numbers, *, beta: Number, delta: Number) -> np.ndarray:
     r"""$j\,e^{-\beta(1-\cos\delta)}$: no strong center with `j` tokens before it starts faster.
 
-    For causal softmax attention with $Q = K = V = I$ that sees itself: each of the others has at most the weight
-    $e^{-\beta(1-\cos\delta)}$ relative to its own. It scales as $e^{-\beta\delta^2/2}$, so that
+    For causal softmax attention with $Q = K = V = I$ with the token itself among the keys: each of the others has at
+    most the weight $e^{-\beta(1-\cos\delta)}$ relative to its own. It scales as $e^{-\beta\delta^2/2}$, so that
     $\delta = c\,\beta^{-1/2}$ makes a bound of $j\,e^{-c^2/2}$.
     """
     j, beta, delta = finite_array("j", j), number("beta", beta, least=0), _radius(delta)
@@ -108,7 +109,7 @@ def _parking_constant() -> float:
     return sum(float(quad(density, *ends, epsabs=1e-12, epsrel=1e-12)[0]) for ends in ((0, 1), (1, math.inf)))
 
 
-def _radius(delta: Any) -> float:
+def _radius(delta: Number) -> float:
     delta = number("delta", delta, least=0)
     if delta > math.pi:
         raise InputError(f"delta = {delta:g} is no distance on a sphere; take a number from 0 to pi.")

@@ -58,5 +58,5 @@ def mode_rates(k: np.ndarray, beta: np.ndarray, d: Count, clock: Clock) -> np.nd
         # In logarithms: k^2 / beta overflows where the rate is zero.
         logs = np.log(k) + np.log(np.maximum(k + d - 2, 0)) - np.log(beta) + log_eigenvalue(k, d, beta) + log_scale
         rates = np.where(k > 0, np.exp(logs), 0.0)
-    rates = np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 every token sees the mean alone
+    rates = np.where(beta > 0, rates, (d - 1) / d * (k == 1))  # at beta = 0 a token depends on the mean alone
     return beta * rates if clock == "beta-USA" else rates

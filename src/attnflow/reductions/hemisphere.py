@@ -3,18 +3,17 @@ r"""How likely tokens start in one hemisphere, from which the theory brings them
 Reference: Wendel, *A problem in geometric probability*, Math. Scand. 11 (1962); arXiv:2312.10794, theorem 6.3.
 """
 
-from typing import Any
-
 from scipy.special import betainc
 
 from ..checks import whole
 from ..errors import InputError
+from ..spaces import Count
 
 LONG = 2000  # tokens: whole numbers with as many bits are fast
 MOST = 10**15
 
 
-def hemisphere_probability(n: Any, d: Any) -> float:
+def hemisphere_probability(n: Count, d: Count) -> float:
     r"""Wendel: `n` independent uniform tokens on $S^{d-1}$ lie in some open hemisphere with probability
 
     $$ 2^{-(n-1)} \sum_{k<d} \binom{n-1}{k} , $$

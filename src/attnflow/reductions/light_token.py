@@ -8,17 +8,16 @@ $$ c(t) = \tanh(t + \operatorname{artanh} c_0). $$
 It is the case $p = 0$ of two clusters. Reference: docs/theory/sphere.md, A light token.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from ..checks import reals
+from ..spaces import Numbers
 from ._scalar import check_each, together
 
 
-def light_token(ts: Any, c0: Any) -> Float[Array, "..."]:
+def light_token(ts: Numbers, c0: Numbers) -> Float[Array, "..."]:
     r"""$\langle x(t), y\rangle$ at the times `ts`, from $c_0 \in [-1, 1]$ at time 0; $\pm 1$ are at rest.
 
     Times may be negative, and infinite: those are the limits. Broadcast over both.

@@ -14,16 +14,15 @@ As $n \to \infty$ a phase transition: 1 for $c < 1/(1-\rho)$, $4\rho/(1+3\rho)$ 
 Reference: arXiv:2512.01868, section 6; docs/theory/sphere.md, Long context.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..checks import reals
+from ..spaces import Numbers
 from ._scalar import check_each, together
 
 
-def long_context_cosine(rho: Any, c: Any, n: Any = None) -> Float[Array, "..."]:
+def long_context_cosine(rho: Numbers, c: Numbers, n: Numbers | None = None) -> Float[Array, "..."]:
     r"""The cosine of two outputs of one layer at $\beta = c\log n$, exactly; `n=None` is the limit of a long context.
 
     Broadcast over `rho` in (0, 1), `c` and `n`, which may be as large as a float can be.

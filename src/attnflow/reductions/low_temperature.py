@@ -15,21 +15,21 @@ Derivations: docs/theory/low-temperature.md. Reference: arXiv:2605.10931.
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import finite_array, number
 from ..errors import AttnflowWarning, InputError
+from ..spaces import Number, Numbers
 from ._spectral_projector import both, dominant_eigenspace
 from .zero_temperature import limit_space
 
-SAME = 1e-7  # eigenvalues that differ by less than this, of the norm of the matrix, are taken for equal
+SAME = 1e-7  # eigenvalues that differ by less than this, of the norm of the matrix, count as equal
 
 
 @dataclass(frozen=True)
 class LowTemperatureReport:
-    r"""What the theory of low temperatures asks of $V$ and $B$, and what can be read from them.
+    r"""The assumptions of the theory of low temperatures on $V$ and $B$, and what follows from these matrices.
 
     - `invertible`: $B$ is (A2), with the `condition` number.
     - `leading`: the leading eigenvalue $\lambda_1$ of $VB^\top$ is real and semisimple (A3); `eigenvalue`, `dimension`
@@ -39,10 +39,10 @@ class LowTemperatureReport:
       reads where it is.
     - `commuting`: $VB^\top = B^\top V$.
     - `reasons`: what fails of A2 and A3, in sentences; `ok` if nothing does.
-    - `limits`: what the theory says less of though A2 and A3 hold, in sentences: where $e^\top Be$ is not positive,
+    - `limits`: restrictions although A2 and A3 hold, in sentences: where $e^\top Be$ is not positive,
       clusters attend to each other, and no rule for the last phase holds.
 
-    What is asked of the law of the tokens cannot be seen here: a density bounded above and below (A1), Lipschitz near
+    The assumptions on the law of the tokens are not checked: a density bounded above and below (A1), Lipschitz near
     $\ker\Pi_E$ or zero there (A4). A1 to A4 are assumptions of this library's derivation.
     """
 
@@ -95,27 +95,27 @@ class ClusterRates:
     mean: float
     deviation: float
 
-    def concentration_time(self, beta: Any) -> np.ndarray | np.floating:
+    def concentration_time(self, beta: Numbers) -> np.ndarray | np.floating:
         r"""$t_1 = \frac1{2c}\log\beta$, for $\beta \ge 1$."""
         return np.log(_cold(beta)) / (-2 * self.concentration)
 
-    def exit_time(self, beta: Any) -> np.ndarray | np.floating:
+    def exit_time(self, beta: Numbers) -> np.ndarray | np.floating:
         r"""$\big(\frac1{2c} + \frac1{2\mu}\big)\log\beta$."""
         if self.mean <= 0:
             return np.full(np.shape(_cold(beta)), np.inf)
         return self.concentration_time(beta) + np.log(_cold(beta)) / (2 * self.mean)
 
 
-def _cold(beta: Any) -> np.ndarray:
+def _cold(beta: Numbers) -> np.ndarray:
     """Inverse temperatures at which a cluster is narrower than one radian."""
-    found = finite_array("beta", beta)
-    if (found < 1).any():
-        raise InputError(f"beta = {found.min():g} is no low temperature; take numbers from 1 on.")
-    return found
+    cold = finite_array("beta", beta)
+    if (cold < 1).any():
+        raise InputError(f"beta = {cold.min():g} is no low temperature; take numbers from 1 on.")
+    return cold
 
 
-def check_low_temperature_assumptions(*, V: Any, B: Any) -> LowTemperatureReport:
-    """Whether the derivation applies to these matrices; what fails, and what it says less of, is a warning, too."""
+def check_low_temperature_assumptions(*, V: Numbers, B: Numbers) -> LowTemperatureReport:
+    """Whether the derivation applies to these matrices; failures and restrictions are also a warning."""
     V, B = both(V, B)
     space = dominant_eigenspace(V @ B.T)
     singular = np.linalg.svd(B, compute_uv=False)
@@ -160,7 +160,7 @@ def check_low_temperature_assumptions(*, V: Any, B: Any) -> LowTemperatureReport
     return report
 
 
-def low_temperature_rates(*, V: Any, B: Any, p: Any = 2) -> LowTemperatureRates:
+def low_temperature_rates(*, V: Numbers, B: Numbers, p: Number = 2) -> LowTemperatureRates:
     r"""Rates at which attention at zero temperature concentrates, for a law with a bounded density.
 
     Where eigenvalues coincide the largest $|B^\top f|$ of their space counts: the slowest direction. Refused where
@@ -197,7 +197,7 @@ def low_temperature_rates(*, V: Any, B: Any, p: Any = 2) -> LowTemperatureRates:
     return LowTemperatureRates(c, float(c_u), k, tuple(r), min(r), min(c, min(r) / p), float(p))
 
 
-def cluster_rates(*, V: Any, B: Any) -> ClusterRates:
+def cluster_rates(*, V: Numbers, B: Numbers) -> ClusterRates:
     r"""The linearised rates at a cluster in $E$, for $\dim E = 1$ and $e$ an eigenvector of $V$ and of $B^\top$."""
     V, B = both(V, B)
     space = limit_space(V=V, B=B)

@@ -1,8 +1,8 @@
 r"""How many modes to expect: Gaussian data on the line, uniform tokens on the circle.
 
 On the line, $X_1, \dots, X_n$ are independent $N(0, 1)$ and the density estimate has the bandwidth $\beta^{-1/2}$.
-Modes are up-crossings of zero of $F(t) = \sum_i g(t - X_i)$, $g(u) = u e^{-\beta u^2/2}$. With $(F, F')$ taken for
-Gaussian, the formula of Kac and Rice gives their density at $t$,
+Modes are up-crossings of zero of $F(t) = \sum_i g(t - X_i)$, $g(u) = u e^{-\beta u^2/2}$. If $(F, F')$
+were Gaussian, the formula of Kac and Rice would give their density at $t$,
 
 $$ \frac{\varphi(\sqrt n\, m_1/\sqrt{v_{11}})}{\sqrt{v_{11}}}
    \Big[c\,\Phi\big(\tfrac c s\big) + s\,\varphi\big(\tfrac c s\big)\Big], \qquad
@@ -25,13 +25,14 @@ from scipy.special import ive, ndtr
 
 from ..checks import finite_array
 from ..errors import InputError
+from ..spaces import Numbers
 from ._scalar import check_each, gauss_legendre, one_shape
 
 LARGEST = 1e100
 COLD = 1e6  # beyond, two terms of the expansion for large beta are right to the last digits
 
 
-def belt(*, n: Any, beta: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def belt(*, n: Numbers, beta: Numbers) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     r"""Where most modes are, $t_- \le |t| \le t_+$: $t_\pm^2 = 2\log n - 2\log\beta \pm \log\beta$, at least 0.
 
     Broadcast over both arguments, as all functions here.
@@ -42,7 +43,7 @@ def belt(*, n: Any, beta: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]
     return low, high
 
 
-def belt_modes(*, n: Any, beta: Any) -> Float[Array, "..."]:
+def belt_modes(*, n: Numbers, beta: Numbers) -> Float[Array, "..."]:
     r"""The expected number to leading order, $\frac1\pi\sqrt{3\beta/2}\,(t_+ - t_-)$, with the belt $t_\pm$.
 
     It converges slowly: at $n = 10^4$ it is too large by 46 per cent at $\beta = 100$, and by 4 at $\beta = 1000$.
@@ -51,7 +52,7 @@ def belt_modes(*, n: Any, beta: Any) -> Float[Array, "..."]:
     return _answer(np.sqrt(1.5 * _checked(n, beta)[1]) / np.pi * (high - low))
 
 
-def kac_rice_density(t: Any, *, n: Any, beta: Any) -> Float[Array, "..."]:
+def kac_rice_density(t: Numbers, *, n: Numbers, beta: Numbers) -> Float[Array, "..."]:
     """Expected modes per unit length at `t`; all arguments are broadcast together. Use it up to the end of the belt."""
     n, beta = _checked(n, beta)
     t = finite_array("t", t)
@@ -67,7 +68,7 @@ def kac_rice_density(t: Any, *, n: Any, beta: Any) -> Float[Array, "..."]:
         return _answer(_normal(np.sqrt(n) * m1 / np.sqrt(v11)) / np.sqrt(v11) * rising)
 
 
-def expected_modes_line(*, n: Any, beta: Any, up_to: Any = None) -> Float[Array, "..."]:
+def expected_modes_line(*, n: Numbers, beta: Numbers, up_to: Numbers | None = None) -> Float[Array, "..."]:
     r"""The expected number of modes with $|t| \le$ `up_to`, by default the end $t_+$ of the belt.
 
     The Gaussian law behind it is an approximation: at $n = 1000$, $\beta = 100$ it is 0.8 per cent too large. Modes
@@ -84,7 +85,7 @@ def expected_modes_line(*, n: Any, beta: Any, up_to: Any = None) -> Float[Array,
     return _answer(end * np.sum(weights * density, axis=-1))
 
 
-def expected_modes_circle(beta: Any) -> Float[Array, "..."]:
+def expected_modes_circle(beta: Numbers) -> Float[Array, "..."]:
     r"""The expected number of modes of $\sum_j e^{\beta\cos(\theta - \theta_j)}$ for many uniform tokens.
 
     It is 1 as $\beta \to 0$ and $\sqrt{3\beta/2}$ as $\beta \to \infty$.
@@ -96,11 +97,11 @@ def expected_modes_circle(beta: Any) -> Float[Array, "..."]:
     k = np.arange(1, 40 + int(9 * np.sqrt(np.minimum(beta, COLD).max(initial=0.0))))
     warm = np.clip(beta, 1e-100, COLD)[..., None]  # below, the first mode is all there is to the last digit
     ratio = ive(k, warm) / ive(1, warm)
-    found = np.sqrt(np.sum(k**4.0 * ratio**2, axis=-1) / np.sum(k**2.0 * ratio**2, axis=-1))
-    return _answer(np.where(beta > COLD, np.sqrt(1.5 * beta) * (1 - 1 / (24 * beta)), found))
+    count = np.sqrt(np.sum(k**4.0 * ratio**2, axis=-1) / np.sum(k**2.0 * ratio**2, axis=-1))
+    return _answer(np.where(beta > COLD, np.sqrt(1.5 * beta) * (1 - 1 / (24 * beta)), count))
 
 
-def _moment(t: Any, a: Any, k: int) -> Any:
+def _moment(t: Numbers, a: Any, k: int) -> Any:
     r"""$E[u^k e^{-au^2/2}]$ for $u \sim N(t, 1)$: the factor of the Gaussians, times a moment of their product."""
     s = 1 / (1 + a)
     mean = t * s
@@ -118,7 +119,7 @@ def _normal(x: Any) -> Any:
     return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
 
 
-def _checked(n: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
+def _checked(n: Numbers, beta: Numbers) -> tuple[np.ndarray, np.ndarray]:
     n, beta = finite_array("n", n), finite_array("beta", beta)
     one_shape(n=n, beta=beta)
     check_each("n", n, lambda n: n >= 2, "is too small; the law of many tokens needs two of them at least.")

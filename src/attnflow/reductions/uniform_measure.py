@@ -11,7 +11,7 @@ The energy of the uniform measure is the number of the constants, $\widehat E(\s
 energy of all probability measures. Reference: arXiv:2312.10794, proposition 3.4.
 """
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,15 +20,16 @@ from scipy.special import gammaln, hyp0f1, ive, xlogy
 
 from ..checks import finite_array, whole
 from ..errors import InputError, shown
-from ..spaces import is_concrete
+from ..spaces import Count, Numbers, is_concrete
 from ._scalar import check_each
 
-SCALES = ("Ehat", "E", "E_p")
+Scale = Literal["Ehat", "E", "E_p"]
+SCALES = get_args(Scale)
 HIGH = 100.0  # orders of Bessel functions for which Debye's expansion has 10 digits
 MOST = 10**6  # dimensions: the series of the Bessel functions are summed that far
 
 
-def uniform_energy(d: Any, *, beta: Any, scale: Any = "Ehat") -> Float[Array, "..."]:
+def uniform_energy(d: Count, *, beta: Numbers, scale: Scale = "Ehat") -> Float[Array, "..."]:
     r"""The energy of the uniform measure on $S^{d-1}$, on the scale of `af.energy`; vectorised over `beta`.
 
     `"Ehat"` lies in (0, 1] and is 1 at $\beta = 0$; `"E"` is $e^\beta\widehat E/2\beta$, `"E_p"` is
@@ -38,7 +39,7 @@ def uniform_energy(d: Any, *, beta: Any, scale: Any = "Ehat") -> Float[Array, ".
         raise InputError(f"energy scale {shown(scale)} is unknown; choose one of {', '.join(SCALES)}.")
     beta = numbers(d, beta)
     if scale != "Ehat" and np.any(beta == 0):
-        raise InputError(f"at beta = 0 the scale {scale!r} diverges; ask for 'Ehat'.")
+        raise InputError(f"at beta = 0 the scale {scale!r} diverges; take 'Ehat'.")
     log_energy = log_eigenvalue(0, d, beta)
     if scale != "Ehat":
         log_energy = log_energy - np.log(2 * beta) + (beta if scale == "E" else 0)
@@ -46,7 +47,7 @@ def uniform_energy(d: Any, *, beta: Any, scale: Any = "Ehat") -> Float[Array, ".
         return jnp.asarray(np.exp(log_energy), jnp.result_type(float))
 
 
-def uniform_mean(kappa: Any, *, d: Any) -> Float[Array, "..."]:
+def uniform_mean(kappa: Numbers, *, d: Count) -> Float[Array, "..."]:
     r"""$I_{d/2}(\kappa)/I_{d/2-1}(\kappa) = \Lambda_1/\Lambda_0$: how far a query reads into the uniform measure.
 
     Softmax attention of a query $x$ to the uniform measure on $S^{d-1}$ reads the mean $\rho\,y^*$ with
@@ -57,7 +58,7 @@ def uniform_mean(kappa: Any, *, d: Any) -> Float[Array, "..."]:
     return jnp.asarray(np.exp(log_eigenvalue(1, d, kappa) - log_eigenvalue(0, d, kappa)), jnp.result_type(float))
 
 
-def log_eigenvalue(l: Any, d: Any, beta: Any) -> np.ndarray:  # noqa: E741 (the degree is called l)
+def log_eigenvalue(l: Any, d: Count, beta: Numbers) -> np.ndarray:  # noqa: E741 (the degree is called l)
     r"""$\log\Lambda_l$, in float64 by SciPy; $-\infty$ where $\Lambda_l = 0$, at $\beta = 0$."""
     l, order = np.asarray(l, float), np.asarray(l, float) + d / 2 - 1  # noqa: E741
     l, order, beta = np.broadcast_arrays(l, order, beta)  # noqa: E741
@@ -92,10 +93,10 @@ def _log_ive(order: Any, x: Any, known: Any) -> np.ndarray:
     return np.where(lost, np.where(order >= HIGH, debye, hankel), np.log(np.where(lost, 1.0, known)))
 
 
-def numbers(d: Any, beta: Any) -> np.ndarray:
+def numbers(d: Count, beta: Numbers) -> np.ndarray:
     """`beta` as NumPy numbers, the dimension checked along."""
     if whole("d", d, least=-(2**62), most=MOST) < 2:
-        raise InputError(f"d = {d}: a sphere with a uniform measure to speak of has d >= 2.")
+        raise InputError(f"d = {d}: a sphere with a uniform measure has d >= 2.")
     if not is_concrete(beta):
         raise InputError(
             "Bessel functions come from SciPy: call this outside jit, grad and vmap (beta may be an array)."

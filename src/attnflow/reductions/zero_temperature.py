@@ -5,7 +5,7 @@ which is $y^*(x) = B^\top x/|B^\top x|$. With $M = VB^\top$,
 
 $$ \dot x = P_x V y^*(x) = \frac{P_x M x}{|B^\top x|}, \qquad P_x = I - xx^\top, $$
 
-and tokens do not feel each other. It has the closed form
+and tokens do not interact. It has the closed form
 
 $$ x(t) = \frac{e^{sM}x_0}{|e^{sM}x_0|}, \qquad \frac{dt}{ds} = |B^\top x(s)| . $$
 
@@ -18,7 +18,6 @@ when tokens are dense. Derivations: docs/theory/low-temperature.md. Reference: a
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,19 +26,19 @@ from scipy.integrate import solve_ivp
 
 from ..checks import finite_array, reals
 from ..errors import AttnflowWarning, InputError, SolveError
-from ..spaces import Sphere
+from ..spaces import Numbers, Sphere
 from ._spectral_projector import DominantEigenspace, both, dominant_eigenspace
 
 CONDITION = 1e6  # of the eigenvectors: with a larger one too many digits of the closed form would be lost
 
 
-def zero_temperature_matrix(*, V: Any, B: Any) -> Float[Array, "d d"]:
+def zero_temperature_matrix(*, V: Numbers, B: Numbers) -> Float[Array, "d d"]:
     r"""$M = VB^\top$, whose flow on directions is that of attention at zero temperature, up to the clock."""
     V, B = both(V, B)
     return jnp.asarray(V @ B.T)
 
 
-def zero_temperature_field(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
+def zero_temperature_field(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batch d"]:
     r"""$P_x V y^*(x)$, $y^*(x) = B^\top x/|B^\top x|$, at points `x` of the sphere; zero where $B^\top x = 0$.
 
     `af.Flow(lambda t, x, w: af.reductions.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
@@ -51,7 +50,7 @@ def zero_temperature_field(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"
     return Sphere().project(x, Sphere().nearest(x @ B) @ V.T)
 
 
-def projection_map(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
+def projection_map(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "*batch d"]:
     r"""$\Pi(x) = \Pi_E x/|\Pi_E x|$: where attention at zero temperature takes each point of the sphere.
 
     If $VB^\top = \lambda I$ nothing moves and $\Pi$ is the identity. A point in $\ker\Pi_E$ goes elsewhere: it becomes
@@ -77,7 +76,7 @@ def projection_map(x: Any, *, V: Any, B: Any) -> Float[Array, "*batch d"]:
     return jnp.asarray(np.where(lost, np.nan, image / np.where(lost, 1.0, length)))
 
 
-def limit_space(*, V: Any, B: Any) -> DominantEigenspace:
+def limit_space(*, V: Numbers, B: Numbers) -> DominantEigenspace:
     """The eigenspace to which attention at zero temperature concentrates, refused in a sentence where there is none."""
     V, B = both(V, B)
     space = dominant_eigenspace(V @ B.T)
@@ -94,7 +93,7 @@ def limit_space(*, V: Any, B: Any) -> DominantEigenspace:
     return space
 
 
-def zero_temperature_flow(x0: Any, ts: Any, *, V: Any, B: Any) -> Float[Array, "T n d"]:
+def zero_temperature_flow(x0: Numbers, ts: Numbers, *, V: Numbers, B: Numbers) -> Float[Array, "T n d"]:
     r"""Points of the sphere at the times `ts` (the first is the initial time), by the closed form.
 
     Every point has its own clock $s(t)$, from $\dot s = 1/|B^\top x(s)|$, solved to round-off; $e^{sM}$ is exact, by
@@ -135,7 +134,7 @@ def _flow(x0: np.ndarray, ts: np.ndarray, V: np.ndarray, B: np.ndarray) -> np.nd
 
 def _solved(rate: Callable[[np.ndarray], np.ndarray], ts: np.ndarray, y0: np.ndarray) -> np.ndarray:
     """`y` at the times, of one equation for all points together; the steps are few, and NumPy's."""
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda t, y: rate(y.reshape(y0.shape)).ravel(),
         (ts[0], ts[-1]),
         y0.ravel(),
@@ -144,9 +143,9 @@ def _solved(rate: Callable[[np.ndarray], np.ndarray], ts: np.ndarray, y0: np.nda
         rtol=1e-12,
         atol=1e-12,
     )
-    if not found.success:
-        raise SolveError(f"the flow of zero temperature did not reach t = {ts[-1]:g}: {found.message}")
-    return found.y.T.reshape(ts.size, *y0.shape)
+    if not solution.success:
+        raise SolveError(f"the flow of zero temperature did not reach t = {ts[-1]:g}: {solution.message}")
+    return solution.y.T.reshape(ts.size, *y0.shape)
 
 
 def _velocity(x: np.ndarray, V: np.ndarray, B: np.ndarray) -> np.ndarray:

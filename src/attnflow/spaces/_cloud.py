@@ -18,8 +18,9 @@ from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
-Number = ArrayLike  # one number
+Number = float | int | np.floating | np.integer | np.ndarray | Array  # one real number
 Count = int | np.integer
+Key = Array  # a random key of JAX
 
 
 _warned: list[bool] = []  # that numbers lost their digits is said once in a process

@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ..checks import whole
@@ -27,3 +28,15 @@ def checked_key(key: Any) -> PRNGKeyArray:
     except (AttributeError, TypeError, ValueError):
         pass
     raise InputError(f"key = {shown(key)} is no random key; give for example key=jax.random.key(0).")
+
+
+def key_or_fixed(key: Any) -> PRNGKeyArray:
+    """The random key given, or the same one at every call."""
+    return jax.random.key(0) if key is None else checked_key(key)
+
+
+def generator(key: Any) -> np.random.Generator:
+    """NumPy's generator for a random key of JAX; `jax.random.key(k)` gives what NumPy gives for the seed `k`."""
+    key = key_or_fixed(key)
+    words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+    return np.random.default_rng(np.asarray(words)[::-1])

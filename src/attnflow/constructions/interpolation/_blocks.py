@@ -85,10 +85,10 @@ class Attention:
 
     def value(self, means: np.ndarray) -> np.ndarray:
         """V applied to rows."""
-        found = self.multiple * means
+        image = self.multiple * means
         if self.left is None or self.right is None:
-            return found
-        return found + linear(means, self.right)[:, None] * self.left[None, :]
+            return image
+        return image + linear(means, self.right)[:, None] * self.left[None, :]
 
     @property
     def parameters(self) -> int:

@@ -25,9 +25,8 @@ class Built(NamedTuple):
     isolation: Any
 
 
-def build(problem: Problem, arithmetic: Arithmetic, *, code: bool, seed: int | list[int]) -> Built:
+def build(problem: Problem, arithmetic: Arithmetic, *, code: bool, rng: np.random.Generator) -> Built:
     """The blocks for the different inputs of `problem`; raises `Unseparated` where tokens are too close."""
-    rng = np.random.default_rng(seed)
     m = np.array([len(y) for y in problem.outputs])
     draft = Draft(arithmetic, problem.cloud)
     u, draft.span, relative_gap = generic_direction(draft, rng)

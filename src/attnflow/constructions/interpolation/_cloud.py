@@ -1,8 +1,8 @@
 """Sequences side by side, of any lengths: the distinct tokens of each, and how often they occur.
 
-Attention without positions sees no order: equal tokens of a sequence move together, so one of them is kept, with its
-number. Tokens stand in lexicographic order, whatever the order they were given in: results do not depend on it, to the
-last digit.
+Attention without positions does not depend on the order: equal tokens of a sequence move together, so one of them is
+kept, with its number. Tokens stand in lexicographic order, whatever the order they were given in: results do not depend
+on it, to the last digit.
 """
 
 from collections.abc import Sequence

@@ -22,7 +22,7 @@ def spread_codes(draft: Draft, u: np.ndarray, relative_gap: Any, rng: np.random.
     """Add the block where it helps and the arithmetic can hold what it does; otherwise nothing.
 
     `kappa`, the range of the codes over their smallest gap, says how far positions grow. Where not all codes differ,
-    rounds must still tell tokens apart afterwards, so `kappa` must leave them their digits.
+    rounds must still separate tokens afterwards, so `kappa` must leave them their digits.
     """
     arithmetic, cloud = draft.arithmetic, draft.cloud
     drawn = [_drawn(draft, arithmetic.direction(rng, draft.d)) for _ in range(DRAWS)]

@@ -1,4 +1,4 @@
-"""The data of an interpolation problem as a user gives them, checked; what no network can do is refused here."""
+"""Checks of the data of an interpolation problem; impossible problems are refused."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,11 +7,12 @@ import numpy as np
 
 from ...checks import finite_array
 from ...errors import InputError
-from ...spaces import is_concrete
+from ...spaces import Numbers, is_concrete
 from ._arithmetic import Arithmetic
 from ._cloud import Cloud, gathered
 from ._fixed_order import distinct
 
+Sequences = Sequence[Numbers] | Numbers  # arrays (n, d) of any lengths n, or one array (N, n, d)
 SMALLEST, LARGEST = 1e-100, 1e100  # squares of these are numbers
 
 
@@ -42,13 +43,13 @@ def problem(inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Problem:
         of[j] = known.setdefault(ids.tobytes(), j)
         if of[j] < j and not np.array_equal(wanted[of[j]], wanted[j]):
             raise InputError(
-                f"inputs {of[j]} and {j} are equal as sets but their outputs differ; attention sees neither the order "
-                "nor, where it takes a maximum, the number of equal tokens: change one of them."
+                f"inputs {of[j]} and {j} are equal as sets but their outputs differ; attention depends neither on the "
+                "order nor, where it takes a maximum, on the number of equal tokens: change one of them."
             )
         if len(wanted[j]) > len(ids):
             raise InputError(
                 f"output {j} has {len(wanted[j])} distinct points and input {j} only {len(ids)} distinct tokens; "
-                "tokens that are equal stay equal: ask for fewer points."
+                "tokens that are equal stay equal: give fewer points."
             )
     kept = np.unique(of)
     if len(kept) < len(inputs):
@@ -56,7 +57,7 @@ def problem(inputs: list[np.ndarray], outputs: list[np.ndarray]) -> Problem:
     return Problem(cloud, [wanted[j] for j in kept], np.searchsorted(kept, of))
 
 
-def sequences(name: str, values: Any, arithmetic: Arithmetic) -> list[np.ndarray]:
+def sequences(name: str, values: Sequences, arithmetic: Arithmetic) -> list[np.ndarray]:
     """Sequences `(n, d)` of one dimension; a vector `(d,)` stands for a sequence of one token."""
     # An array: sequences of one length, one point for each input, or objects.
     ndim, kind = getattr(values, "ndim", 0), getattr(getattr(values, "dtype", None), "kind", "")
@@ -64,17 +65,17 @@ def sequences(name: str, values: Any, arithmetic: Arithmetic) -> list[np.ndarray
         values = list(np.asarray(values))
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or len(values) == 0:
         raise InputError(f"{name} should be a list of sequences, arrays of shape (n, d); at least one.")
-    found = [sequence(f"{name}[{j}]", one, arithmetic) for j, one in enumerate(values)]
-    d = found[0].shape[1]
-    for j, one in enumerate(found):
+    arrays = [sequence(f"{name}[{j}]", one, arithmetic) for j, one in enumerate(values)]
+    d = arrays[0].shape[1]
+    for j, one in enumerate(arrays):
         if one.shape[1] != d:
             raise InputError(
                 f"{name}[{j}] has dimension {one.shape[1]} and {name}[0] {d}; they must live in one space."
             )
-    largest = 0.0 if arithmetic.exact else max(float(abs(one).max()) for one in found)
+    largest = 0.0 if arithmetic.exact else max(float(abs(one).max()) for one in arrays)
     if not (largest == 0 or SMALLEST <= largest <= LARGEST):
         raise InputError(f"{name} have entries of size {largest:.1g}; rescale to between {SMALLEST:g} and {LARGEST:g}.")
-    return found
+    return arrays
 
 
 def sequence(name: str, values: Any, arithmetic: Arithmetic) -> np.ndarray:
@@ -88,14 +89,14 @@ def sequence(name: str, values: Any, arithmetic: Arithmetic) -> np.ndarray:
     # Text, dates and complex numbers would be converted without a word.
     if given.dtype.kind not in "biufO" or any(isinstance(one, (str, bytes)) for one in objects):
         raise InputError(f"{name} does not hold real numbers; convert it, to float for example.")
-    found = np.atleast_2d(finite_array(name, given))
-    if found.ndim != 2 or 0 in found.shape:
+    tokens = np.atleast_2d(finite_array(name, given))
+    if tokens.ndim != 2 or 0 in tokens.shape:
         raise InputError(f"{name} has shape {given.shape}; give tokens as rows, (n, d), at least one.")
     if arithmetic.exact:
         return np.atleast_2d(arithmetic.array(given))
     if given.dtype.kind in "iu" and max(int(given.max()), -int(given.min())) > 2**53:
         raise InputError(f"{name} has integers beyond 2^53, which float64 would round; rescale, or use exact=True.")
-    return found + 0.0  # a copy, and -0.0 becomes 0.0
+    return tokens + 0.0  # a copy, and -0.0 becomes 0.0
 
 
 def _array(name: str, values: Any) -> np.ndarray:

@@ -9,11 +9,11 @@ import numpy as np
 
 def linear(x: np.ndarray, u: np.ndarray) -> np.ndarray:
     """<u, x> for every row: coordinate after coordinate, those with coefficient zero left out."""
-    found = None
+    total = None
     for k in np.flatnonzero(u != 0):
         term = x[:, k] * u[k]
-        found = term if found is None else found + term
-    return x[:, 0] * 0 if found is None else found
+        total = term if total is None else total + term
+    return x[:, 0] * 0 if total is None else total
 
 
 def ranks(values: np.ndarray) -> np.ndarray:

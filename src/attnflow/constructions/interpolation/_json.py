@@ -34,8 +34,8 @@ class Network(NamedTuple):
 
 
 def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic, known: dict[str, Any]) -> None:
-    told = {"format": FORMAT, "arithmetic": arithmetic.name, "blocks": [_block(block) for block in blocks]}
-    write_atomically(path, json.dumps(told | {name: _told(value) for name, value in known.items()}, allow_nan=False))
+    record = {"format": FORMAT, "arithmetic": arithmetic.name, "blocks": [_block(block) for block in blocks]}
+    write_atomically(path, json.dumps(record | {name: _plain(value) for name, value in known.items()}, allow_nan=False))
 
 
 def read(path: str | os.PathLike) -> Network:
@@ -52,21 +52,21 @@ def read(path: str | os.PathLike) -> Network:
         raise InputError(f"{path} is no interpolating transformer ({why}); give a file written by `save`.") from None
 
 
-def _network(told: Any) -> Network:
-    if told["format"] != FORMAT:
-        raise ValueError(f"its format is {shown(told['format'])}, not {FORMAT!r}")
-    arithmetic = {a.name: a for a in (FLOATS, RATIONALS)}[told["arithmetic"]]
-    blocks = [_read_block(one, arithmetic) for one in told["blocks"]]
+def _network(record: Any) -> Network:
+    if record["format"] != FORMAT:
+        raise ValueError(f"its format is {shown(record['format'])}, not {FORMAT!r}")
+    arithmetic = {a.name: a for a in (FLOATS, RATIONALS)}[record["arithmetic"]]
+    blocks = [_read_block(one, arithmetic) for one in record["blocks"]]
     if not blocks or blocks[-1].role != "place":
         raise ValueError("its last block places nothing")
     d = blocks[0].feed_forward.W.shape[0]
     for block in blocks:
         _check(block, d)
-    kappa, isolation = (None if told.get(k) is None else number(k, told[k]) for k in ("kappa", "isolation"))
-    if told.get("inputs") is None or told.get("outputs") is None:
+    kappa, isolation = (None if record.get(k) is None else number(k, record[k]) for k in ("kappa", "isolation"))
+    if record.get("inputs") is None or record.get("outputs") is None:
         return Network(blocks, arithmetic, None, None, kappa, isolation)
     x, y = (
-        sequences(name, [_numbers(name, one, arithmetic) for one in told[name]], arithmetic)
+        sequences(name, [_numbers(name, one, arithmetic) for one in record[name]], arithmetic)
         for name in ("inputs", "outputs")
     )
     if problem(x, y).cloud.x.shape[1] != d:
@@ -76,22 +76,22 @@ def _network(told: Any) -> Network:
 
 def _block(block: Block) -> dict[str, Any]:
     layer, attention = block.feed_forward, block.attention
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "role": block.role,
-        "feed_forward": {name: _told(getattr(layer, name)) for name in ("eta", "U", "b", "W")},
+        "feed_forward": {name: _plain(getattr(layer, name)) for name in ("eta", "U", "b", "W")},
         "attention": None,
     }
     if attention is not None:
         names = ("rho", "Q", "K", "multiple", "left", "right")
-        told["attention"] = {name: _told(getattr(attention, name)) for name in names}
-    return told
+        record["attention"] = {name: _plain(getattr(attention, name)) for name in names}
+    return record
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, np.ndarray | list):
-        return [_told(one) for one in value]
+        return [_plain(one) for one in value]
     return str(value) if isinstance(value, Fraction) else float(value)
 
 
@@ -105,16 +105,17 @@ def _numbers(name: str, value: Any, arithmetic: Arithmetic) -> Any:
     return arithmetic.array(given)[()]
 
 
-def _read_block(told: dict[str, Any], arithmetic: Arithmetic) -> Block:
-    if told["role"] not in get_args(Role):
-        raise ValueError(f"{shown(told['role'])} is no role")
-    layer = FeedForward(**{name: _numbers(name, value, arithmetic) for name, value in told["feed_forward"].items()})
-    if told["attention"] is None:
-        return Block(told["role"], layer)
+def _read_block(record: dict[str, Any], arithmetic: Arithmetic) -> Block:
+    if record["role"] not in get_args(Role):
+        raise ValueError(f"{shown(record['role'])} is no role")
+    layer = FeedForward(**{name: _numbers(name, value, arithmetic) for name, value in record["feed_forward"].items()})
+    if record["attention"] is None:
+        return Block(record["role"], layer)
     parts: dict[str, Any] = {
-        name: None if value is None else _numbers(name, value, arithmetic) for name, value in told["attention"].items()
+        name: None if value is None else _numbers(name, value, arithmetic)
+        for name, value in record["attention"].items()
     }
-    return Block(told["role"], layer, Attention(**parts))
+    return Block(record["role"], layer, Attention(**parts))
 
 
 def _check(block: Block, d: int) -> None:

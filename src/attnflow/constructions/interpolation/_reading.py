@@ -1,4 +1,4 @@
-r"""What attention reads: for every token the mean of the tokens with the largest score, or the softmax mean.
+r"""The means of attention: for every token that of the tokens with the largest score, or the softmax mean.
 
 Means are $x_{l_0} + \mathrm{mean}(x_l - x_{l_0})$, so that copies of one token average to it exactly. Queries with one
 nonzero entry compare keys and not products: that takes O(n), and products can tie by rounding.
@@ -72,9 +72,9 @@ def score_gaps(cloud: Cloud, q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 class _Pairs(NamedTuple):
-    query: np.ndarray  # rows that ask
-    group: np.ndarray  # for every pair, which of them
-    key: np.ndarray  # for every pair, the row that is asked
+    query: np.ndarray  # rows of the queries
+    group: np.ndarray  # for every pair, the number of its query
+    key: np.ndarray  # for every pair, the row of its key
     first: np.ndarray  # where the pairs of a query begin
     score: np.ndarray
     best: np.ndarray  # of every query

@@ -1,4 +1,4 @@
-r"""Step C: rounds. One token tells some members of a class from the others, and they move away.
+r"""Step C: rounds. One token separates some members of a class from the others, which move away.
 
 A class is a group of sequences whose intervals overlap. A strip marks one token that some members have and others do
 not have ($x_2 = 1$). Attention with $Q = e_1^\top$, $K = e_2^\top$, $V = S e_1e_2^\top$ adds $S$ to all tokens of the
@@ -38,14 +38,14 @@ def separate(draft: Draft) -> None:
 
 
 def _telling(cloud: Cloud, label: np.ndarray, span: Any) -> tuple[int, Any]:
-    """Of the two sequences of a class that are hardest to tell apart, the best isolated token that only one has.
+    """Of the two sequences of a class that are hardest to separate, the best isolated token that only one has.
 
     Such a token exists, since the sets differ. The hardest go first because positions grow with every round.
     """
-    found = places(cloud, label, span)
-    isolation = found.isolation[found.of]
+    distinct = places(cloud, label, span)
+    isolation = distinct.isolation[distinct.of]
     rank = ranks(isolation)
-    enough, most = 0, int(rank.max()) + 1  # tokens of this rank and above tell all sequences apart, or do not
+    enough, most = 0, int(rank.max()) + 1  # tokens of this rank and above separate all sequences, or do not
     while most - enough > 1:
         middle = (enough + most) // 2
         apart = len(np.unique(_seen(cloud, label, rank >= middle))) == len(label)
@@ -53,7 +53,7 @@ def _telling(cloud: Cloud, label: np.ndarray, span: Any) -> tuple[int, Any]:
     _, alike = np.unique(_seen(cloud, label, rank > enough), return_inverse=True)
     rows = np.flatnonzero(rank == enough)
     group = alike[cloud.segment[rows]]
-    _, same, holders = np.unique(group * len(found.row) + found.of[rows], return_inverse=True, return_counts=True)
+    _, same, holders = np.unique(group * len(distinct.row) + distinct.of[rows], return_inverse=True, return_counts=True)
     row = rows[holders[same] < np.bincount(alike)[group]][0]
     return int(row), isolation[row]
 

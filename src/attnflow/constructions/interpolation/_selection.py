@@ -19,8 +19,8 @@ def select(draft: Draft, m: np.ndarray) -> list[tuple]:
     """Marks and moves `m - 1` tokens of every sequence; the neurons of the last move are left to the caller's block."""
     arithmetic, cloud = draft.arithmetic, draft.cloud
     e1, e2 = draft.axis(1), draft.axis(2)
-    found = places(cloud, np.arange(len(cloud.starts)), draft.span)
-    isolation = found.isolation[found.of]
+    tokens = places(cloud, np.arange(len(cloud.starts)), draft.span)
+    isolation = tokens.isolation[tokens.of]
     rows = _chosen(cloud.x[:, 0], isolation, cloud.starts, cloud.segment, m)
     a, largest = cloud.x[rows, 0], cloud.x[:, 0].max()
     circle = -largest * arithmetic.circle(len(rows))

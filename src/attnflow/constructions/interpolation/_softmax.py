@@ -93,19 +93,19 @@ def sufficient_beta(blocks: list[Block], cloud: Cloud) -> tuple[float, float]:
             spreads.append(_spread(block, blocks[number + 1].feed_forward.U[0], cloud))
             cloud = cloud.moved(block.attention(cloud))
             cloud = cloud.merged() if block.attention.rho == 0 else cloud
-    found = 0.0
+    beta = 0.0
     for layer, (gap, spread) in enumerate(zip(gaps, spreads, strict=True)):
         if gap < math.inf and spread > 0:
             margin = min(value for before, value in margins if before > layer)
-            found = max(found, 2 / gap * math.log(max(others * spread * len(gaps) / margin, math.e)))
-    return found, min(gaps)
+            beta = max(beta, 2 / gap * math.log(max(others * spread * len(gaps) / margin, math.e)))
+    return beta, min(gaps)
 
 
 def _kinks(block: Block, cloud: Cloud) -> float:
     """How far the position of any token is from a kink of the layer; marks (x_2) are exact and do not count."""
     layer = block.feed_forward
-    found = [np.abs(linear(cloud.x, u) + b).min() for u, b in zip(layer.U, layer.b, strict=True) if u[0] != 0]
-    return float(min(found, default=np.inf))
+    distances = [np.abs(linear(cloud.x, u) + b).min() for u, b in zip(layer.U, layer.b, strict=True) if u[0] != 0]
+    return float(min(distances, default=np.inf))
 
 
 def _spread(block: Block, after: np.ndarray, cloud: Cloud) -> float:

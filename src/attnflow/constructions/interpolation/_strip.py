@@ -35,7 +35,7 @@ def strip(arithmetic: Arithmetic, a: Any, isolation: Any, largest: Any) -> Strip
     w = floor_power(3 * isolation / 5) if isolation > 0 else 0
     if not w >= MARGIN * g:
         raise Unseparated(
-            f"a token that must be told apart is {float(isolation):.2g} away from the next one, and positions up to "
+            f"a token that must be separated is {float(isolation):.2g} away from the next one, and positions up to "
             f"{float(largest):.2g} are held with a spacing of {float(g):.1g}; {arithmetic.remedy}."
         )
     return Strip(round(a / g) * g, w)

@@ -1,15 +1,17 @@
 """Classification of sequences: interpolation with one point per label."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError
+from ...spaces import Key, Number
 from ._arithmetic import FLOATS, RATIONALS
-from ._data import sequences
-from .interpolate import interpolate
+from ._data import Sequences, sequences
+from .interpolate import Mode, interpolate
 from .transformer import InterpolatingTransformer
 
 
@@ -24,11 +26,11 @@ class InterpolatingClassifier:
     labels: list
     points: np.ndarray
 
-    def __call__(self, x: Any, beta: Any = math.inf) -> Any:
+    def __call__(self, x: Sequences, beta: Number = math.inf) -> Any:
         """The label of one sequence `(n, d)`, or the list of labels of several."""
-        found = self.network(x, beta)
-        many = isinstance(found, list)
-        means = np.stack([np.asarray(one, float).mean(axis=0) for one in (found if many else [found])])
+        images = self.network(x, beta)
+        many = isinstance(images, list)
+        means = np.stack([np.asarray(one, float).mean(axis=0) for one in (images if many else [images])])
         away = ((means[:, None, :] - np.asarray(self.points, float)[None]) ** 2).sum(axis=-1)
         chosen = [self.labels[k] for k in away.argmin(axis=1)]
         return chosen if many else chosen[0]
@@ -38,7 +40,12 @@ class InterpolatingClassifier:
 
 
 def interpolation_classifier(
-    inputs: Any, labels: Any, *, mode: str = "auto", exact: bool = False, seed: int = 0
+    inputs: Sequences,
+    labels: Sequence[Any] | np.ndarray,
+    *,
+    mode: Mode = "auto",
+    exact: bool = False,
+    key: Key | None = None,
 ) -> InterpolatingClassifier:
     """A transformer that classifies every input sequence correctly: the k-th label (in order of appearance) is the
     point `k e_1`, and all tokens of a sequence end at the point of its label. At most 4N + 1 blocks.
@@ -63,5 +70,5 @@ def interpolation_classifier(
     points[:, 0] = np.arange(1, len(names) + 1)
     number = {name: k for k, name in enumerate(names)}
     wanted = [points[number[one]] for one in given]
-    network = interpolate(inputs, wanted, mode=mode, exact=exact, seed=seed)
+    network = interpolate(inputs, wanted, mode=mode, exact=exact, key=key)
     return InterpolatingClassifier(network, names, points.astype(float))

@@ -1,22 +1,24 @@
 """Exact interpolation: from pairs of sequences to a transformer."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
-import numpy as np
+import jax
 
 from ...errors import InputError
+from ...spaces import Key, generator, key_or_fixed
 from ._arithmetic import FLOATS, RATIONALS
 from ._build import build
-from ._data import problem, sequences
+from ._data import Sequences, problem, sequences
 from ._strip import Unseparated
 from .transformer import InterpolatingTransformer
 
+Mode = Literal["auto", "code", "rounds"]
 DRAWS = 8  # of directions, before data are refused
 TOLERANCE = 1e-7  # relative to the outputs: what is returned has been verified to this
 
 
 def interpolate(
-    inputs: Any, outputs: Any, *, mode: Any = "auto", exact: bool = False, seed: int = 0
+    inputs: Sequences, outputs: Sequences, *, mode: Mode = "auto", exact: bool = False, key: Key | None = None
 ) -> InterpolatingTransformer:
     r"""A transformer that maps every input sequence to its output sequence, as sets.
 
@@ -30,7 +32,8 @@ def interpolate(
       split, with better margins; `"auto"` tries them in this order.
     - `exact`: compute with fractions; `inputs` and `outputs` may then hold fractions, and the error is exactly 0. For
       small data.
-    - `seed`: of the random directions; where they leave tokens too close, others are drawn.
+    - `key`: for the random directions, by default the same at every call; where they leave tokens too close, others
+      are drawn.
 
     At most $2M + 2N + 1$ blocks, M the number of output points, whatever the lengths. Every network was verified
     on the data before it is returned, to 1e-7 of the largest entry of all outputs (1e-15 is usual); data that float64
@@ -42,16 +45,16 @@ def interpolate(
     >>> network([[1.0, 0.0], [0.0, 0.0]]).round(9).tolist()
     [[3.0, 4.0], [3.0, 4.0]]
     """
-    if not isinstance(mode, str) or mode not in ("auto", "code", "rounds"):
+    if not isinstance(mode, str) or mode not in get_args(Mode):
         raise InputError(f"mode = {mode!r}; choose auto, code or rounds.")
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed = {seed!r}; take a whole number, at least 0.")
+    key = key_or_fixed(key)
     arithmetic = RATIONALS if exact else FLOATS
     x, y = sequences("inputs", inputs, arithmetic), sequences("outputs", outputs, arithmetic)
     known = problem(x, y)
 
     def attempt(code: bool, draw: int) -> InterpolatingTransformer:
-        blocks, kappa, isolation = build(known, arithmetic, code=code, seed=[int(seed), draw] if draw else int(seed))
+        rng = generator(jax.random.fold_in(key, draw) if draw else key)
+        blocks, kappa, isolation = build(known, arithmetic, code=code, rng=rng)
         network = InterpolatingTransformer(blocks, arithmetic, x, y, _plain(kappa), _plain(isolation))
         error = network.verify().relative_error
         if not error <= (0 if exact else TOLERANCE):

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...spaces import Number, Numbers
 from ._arithmetic import RATIONALS, Arithmetic
 from ._blocks import Block
 from ._cloud import Cloud, gathered
-from ._data import problem, sequence, sequences
+from ._data import Sequences, problem, sequence, sequences
 from ._json import read, written
 from ._report import InterpolationReport, counts, largest_distance, plateau
 from ._softmax import SoftmaxThreshold, softmax_threshold
@@ -39,29 +40,30 @@ class InterpolatingTransformer:
         """The dimension of tokens."""
         return self.blocks[0].feed_forward.W.shape[0]
 
-    def __call__(self, x: Any, beta: Any = math.inf) -> Any:
+    def __call__(self, x: Sequences, beta: Number = math.inf) -> Any:
         """The image of one sequence `(n, d)`, or of a list of them, in one pass."""
         many = _many(x)
-        given = self._given(x if many else [x])
+        given = self._checked(x if many else [x])
         cloud = self._run(gathered(given), _temperature(beta, self.arithmetic))
-        found = np.split(cloud.x[cloud.back], np.cumsum([len(one) for one in given])[:-1])
-        return found if many else found[0]
+        images = np.split(cloud.x[cloud.back], np.cumsum([len(one) for one in given])[:-1])
+        return images if many else images[0]
 
-    def trace(self, x: Any, beta: Any = math.inf) -> np.ndarray:
+    def trace(self, x: Numbers, beta: Number = math.inf) -> np.ndarray:
         """The states of one sequence `(n, d)` before, between and after the blocks: `(L + 1, n, d)`."""
-        cloud, beta = gathered(self._given([x])), _temperature(beta, self.arithmetic)
+        cloud, beta = gathered(self._checked([x])), _temperature(beta, self.arithmetic)
         states = [cloud.x[cloud.back]]
         for block in self.blocks:
             cloud = block(cloud, beta)
             states.append(cloud.x[cloud.back])
         return np.stack(states)
 
-    def verify(self, inputs: Any = None, outputs: Any = None, beta: Any = math.inf) -> InterpolationReport:
+    def verify(
+        self, inputs: Sequences | None = None, outputs: Sequences | None = None, beta: Number = math.inf
+    ) -> InterpolationReport:
         """Run the network on the data it was built for, or on those given, and compare with what is wanted."""
         x, y = self._data(inputs, outputs)
         known = problem(x, y)
-        found = self._run(known.cloud, _temperature(beta, self.arithmetic))
-        error = largest_distance(found, known.outputs)
+        error = largest_distance(self._run(known.cloud, _temperature(beta, self.arithmetic)), known.outputs)
         size = max(abs(one).max() for one in known.outputs)
         N, M = len(known.outputs), sum(map(len, known.outputs))
         parameters = sum(block.parameters for block in self.blocks)
@@ -80,7 +82,9 @@ class InterpolatingTransformer:
             plateau=plateau(self.blocks),
         )
 
-    def softmax(self, tol: float = 1e-9, inputs: Any = None, outputs: Any = None) -> SoftmaxThreshold:
+    def softmax(
+        self, tol: float = 1e-9, inputs: Sequences | None = None, outputs: Sequences | None = None
+    ) -> SoftmaxThreshold:
         """From which `beta` on softmax attention interpolates, too: a sufficient bound, and by bisection.
 
         On the data the network was built for, or on those given, as in `verify`.
@@ -110,11 +114,11 @@ class InterpolatingTransformer:
             cloud = block(cloud, beta)
         return cloud
 
-    def _given(self, xs: Any) -> list[np.ndarray]:
-        found = [sequence(f"x[{j}]" if len(xs) > 1 else "x", x, self.arithmetic) for j, x in enumerate(xs)]
-        for x in found:
+    def _checked(self, xs: Any) -> list[np.ndarray]:
+        checked = [sequence(f"x[{j}]" if len(xs) > 1 else "x", x, self.arithmetic) for j, x in enumerate(xs)]
+        for x in checked:
             self._check_dimension("x", x)
-        return found
+        return checked
 
     def _check_dimension(self, name: str, x: np.ndarray) -> None:
         if x.shape[1] != self.d:
@@ -142,11 +146,11 @@ def _many(x: Any) -> bool:
 
 def _temperature(beta: Any, arithmetic: Arithmetic) -> float:
     try:
-        found = float(beta)
+        value = float(beta)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"beta = {beta!r} is no number; take a number >= 0, or infinity for hardmax.") from None
-    if not found >= 0:
+    if not value >= 0:
         raise InputError(f"beta = {beta!r}; take a number >= 0, or infinity for hardmax.")
-    if arithmetic is RATIONALS and found < math.inf:
+    if arithmetic is RATIONALS and value < math.inf:
         raise InputError("a network of fractions has no softmax; build it with exact=False.")
-    return found
+    return value

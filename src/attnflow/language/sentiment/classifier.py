@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from ...errors import InputError
+from ...spaces import Key
 from ..reviews import Reviews
 from .explanation import Explanation
 from .layers import PADDING
@@ -32,8 +33,9 @@ class Classifier:
 
     def __repr__(self) -> str:
         d = self.trained.parameters.embedding.shape[1]
-        found, epoch = self.trained.best()
-        return f"Classifier(d={d}, {len(self.vocabulary):,} words, best test accuracy {found:.3f} after {epoch} epochs)"
+        accuracy, epoch = self.trained.best()
+        words = f"{len(self.vocabulary):,} words"
+        return f"Classifier(d={d}, {words}, best test accuracy {accuracy:.3f} after {epoch} epochs)"
 
     def __call__(self, texts: Iterable[str], *, temperature: Any = 0.0) -> np.ndarray:
         """The probability that each text is positive, under hardmax attention (`temperature=0`), or under softmax
@@ -50,12 +52,12 @@ class Classifier:
         return self.vocabulary.ids(texts, self.length)
 
     def explain(self, text: str) -> Explanation:
-        """What becomes of the words of a text, layer by layer, and which of them lead."""
+        """The words of a text as tokens, layer by layer, and which of them lead."""
         trained = self.trained
         ids = self.ids([text])
         if not (ids != PADDING).any():
             raise InputError(f"no word of the text {text[:60]!r} is known to the classifier; give a longer one.")
-        # As many digits as there are: two words may be nearly as good as each other.
+        # In double precision where it is on: scores of two words may be nearly equal.
         digits = jax.dtypes.canonicalize_dtype(np.float64)
         parameters = jax.tree.map(lambda a: jnp.asarray(a, digits), trained.parameters)
         states, leading = map(np.asarray, layer_by_layer(parameters, jnp.asarray(ids[0]), form=trained.settings.form))
@@ -79,12 +81,12 @@ class Classifier:
         return counts(self.led(self.reviews.texts if texts is None else texts))
 
     def leader_histogram(self, reviews: Reviews | None = None, **options: Any) -> list[tuple[str, int]]:
-        """`(word, reviews)`: in how many confidently and correctly decided reviews a word leads and tells, the most
-        frequent first; `options` are `confidence=0.95` and `beyond=2.0`.
+        """`(word, reviews)`: in how many confidently and correctly decided reviews a word leads and is decisive, the
+        most frequent first; `options` are `confidence=0.95` and `beyond=2.0`.
         """
         chosen = self.reviews if reviews is None else reviews
-        found = histogram(self.led(chosen.texts), self.ids(chosen.texts), np.asarray(chosen.labels), **options)
-        return [(self.vocabulary.words[i], number) for i, number in found]
+        pairs = histogram(self.led(chosen.texts), self.ids(chosen.texts), np.asarray(chosen.labels), **options)
+        return [(self.vocabulary.words[i], number) for i, number in pairs]
 
 
 def train(
@@ -94,7 +96,7 @@ def train(
     length: int = 128,
     first: float | int = 0.7,
     at_least: int = 1,
-    seed: int = 0,
+    key: Key | None = None,
     **options: Any,
 ) -> Classifier:
     """Train a classifier on the `first` part of the reviews, shuffled, and test it on the rest.
@@ -104,8 +106,8 @@ def train(
     """
     if not isinstance(reviews, Reviews):
         raise InputError(f"reviews should be Reviews(texts, labels), not {type(reviews).__name__}.")
-    known, new = reviews.shuffled(seed).split(first)
-    found = vocabulary(known.texts, at_least=at_least)
-    ids, test_ids = found.ids(known.texts, length), found.ids(new.texts, length)
-    trained = train_ids(ids, known.labels, test_ids, new.labels, vocabulary=len(found), d=d, seed=seed, **options)
-    return Classifier(trained, found, length, new)
+    known, new = reviews.shuffled(key).split(first)
+    chosen = vocabulary(known.texts, at_least=at_least)
+    ids, test_ids = chosen.ids(known.texts, length), chosen.ids(new.texts, length)
+    trained = train_ids(ids, known.labels, test_ids, new.labels, vocabulary=len(chosen), d=d, key=key, **options)
+    return Classifier(trained, chosen, length, new)

@@ -55,7 +55,7 @@ class Explanation:
         return "\n".join(lines)
 
     def run(self) -> "Run":
-        """The same as a run of hardmax layers, for all that takes runs: `af.animate(told.run(), "layers.gif")`."""
+        """The same as a `Run` of hardmax layers, for plots and diagnostics of runs."""
         from ...flows import simulate
         from ...models import HardmaxLayers
 

@@ -1,8 +1,8 @@
-r"""Who leads in a review: the words that all others follow, and that decide.
+r"""Leaders of a review: the words that all others follow, and that determine the decision.
 
 Token $i$ leads if its argmax set holds no other word than its own: all others lie strictly inside the half-space
 $\langle z_i, y - z_i\rangle < 0$. It never moves again, and the others of a review gather at its leaders, so that the
-mean, and with it the decision, is that of a few words. Repetitions of a word move together and are told once.
+mean, and with it the decision, is that of a few words. Repetitions of a word move together and are counted once.
 """
 
 import functools
@@ -57,8 +57,8 @@ def once(flags: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 def leaders(parameters: Parameters, ids: np.ndarray, settings: Settings) -> Led:
     """Leaders of many reviews under hardmax attention."""
-    found = _leaders(parameters, jnp.asarray(ids), form=settings.form)
-    values, first, last, values_at = (np.asarray(a)[: len(ids)] for a in found)
+    arrays = _leaders(parameters, jnp.asarray(ids), form=settings.form)
+    values, first, last, values_at = (np.asarray(a)[: len(ids)] for a in arrays)
     return Led(values, once(first, ids), once(last, ids), values_at)
 
 
@@ -107,7 +107,7 @@ def histogram(
     """
     sure = np.log(confidence / (1 - confidence))
     chosen = np.where(labels > 0, led.logits >= sure, led.logits <= -sure)
-    telling = led.last & chosen[:, None] & (np.abs(led.values) > beyond) & (ids != PADDING)
-    found, number = np.unique(ids[telling], return_counts=True)
-    order = np.lexsort((found, -number))
-    return [(int(found[i]), int(number[i])) for i in order]
+    decisive = led.last & chosen[:, None] & (np.abs(led.values) > beyond) & (ids != PADDING)
+    words, number = np.unique(ids[decisive], return_counts=True)
+    order = np.lexsort((words, -number))
+    return [(int(words[i]), int(number[i])) for i in order]

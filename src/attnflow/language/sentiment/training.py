@@ -1,7 +1,7 @@
-r"""Training of the classifier on token ids: one compiled program for an epoch, another for looking at the result.
+r"""Training of the classifier on token ids: one compiled program for an epoch, another for the evaluation.
 
 Binary cross-entropy, Adam, gradients clipped by their norm, $\alpha$ kept $\ge 0$ after every step. The start, the
-order of the reviews and all else follow from `seed`. On a GPU sums over repeated words come in any order, so that two
+order of the reviews and all else follow from `key`. On a GPU sums over repeated words come in any order, so that two
 runs differ in the last digits, unless XLA is asked for determinism (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
 """
 
@@ -15,7 +15,8 @@ import optax
 
 from ...checks import whole
 from ...errors import InputError
-from ._teller import Teller
+from ...spaces import Key, Numbers, key_or_fixed
+from ._progress import TrainingProgress
 from .layers import PADDING, Parameters, initial, logits
 
 SETS, MAPS = ("train", "test"), ("softmax", "hardmax")
@@ -46,7 +47,7 @@ class Settings(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """The parameters, the settings, and the history: columns by name, a row for each look.
+    """The parameters, the settings, and the history: columns by name, a row for each evaluation.
 
     Columns: `epoch` (passes through the data done, 0 is the start), `alpha`, and
     `{train,test}_{loss,accuracy}_{softmax,hardmax}`.
@@ -63,15 +64,15 @@ class Trained(NamedTuple):
 
 
 def train_ids(
-    ids: Any,
-    labels: Any,
-    test_ids: Any,
-    test_labels: Any,
+    ids: Numbers,
+    labels: Numbers,
+    test_ids: Numbers,
+    test_labels: Numbers,
     *,
     vocabulary: int | None = None,
     d: int = 2,
     epochs: int = 101,
-    seed: int = 0,
+    key: Key | None = None,
     look_every: int = 1,
     progress: bool = False,
     dtype: Any = "float32",
@@ -95,24 +96,24 @@ def train_ids(
     vocabulary = most if vocabulary is None else vocabulary
     if vocabulary < most:
         raise InputError(f"vocabulary = {vocabulary}, but the ids reach {most - 1}; give at least {most}.")
-    for name, value, least in (("d", d, 1), ("epochs", epochs, 0), ("look_every", look_every, 1), ("seed", seed, 0)):
+    for name, value, least in (("d", d, 1), ("epochs", epochs, 0), ("look_every", look_every, 1)):
         whole(name, value, least)
 
-    start, shuffles = jax.random.split(jax.random.key(seed))
+    start, shuffles = jax.random.split(key_or_fixed(key))
     parameters = initial(vocabulary, d, key=start, dtype=jnp.dtype(dtype))
     rates = jnp.asarray([chosen.learning_rate, chosen.clip], parameters.b.dtype)
     state = _optimizer(rates).init(parameters)
     reviews = jnp.asarray(train[0]), jnp.asarray(train[1], parameters.b.dtype)
     everything, labels_of = jnp.asarray(np.concatenate([train[0], test[0]])), {"train": train[1], "test": test[1]}
     rows = [_look(0, parameters, everything, labels_of, chosen)]
-    with Teller(epochs, progress) as tell:
-        tell(rows[-1])
+    with TrainingProgress(epochs, progress) as show:
+        show(rows[-1])
         for epoch in range(1, epochs + 1):
-            key = jax.random.fold_in(shuffles, epoch)
-            parameters, state = _epoch(parameters, state, key, rates, *reviews, form=chosen.form)
+            shuffle = jax.random.fold_in(shuffles, epoch)
+            parameters, state = _epoch(parameters, state, shuffle, rates, *reviews, form=chosen.form)
             if epoch % look_every == 0 or epoch == epochs:
                 rows.append(_look(epoch, parameters, everything, labels_of, chosen))
-                tell(rows[-1])
+                show(rows[-1])
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return Trained(jax.tree.map(np.asarray, parameters), chosen, history)
 
@@ -129,8 +130,8 @@ def _epoch(parameters: Parameters, state: Any, key: Any, rates: Any, ids: Any, l
     order, weights = _batches(jax.random.permutation(key, len(ids)), form.batch, labels.dtype)
 
     def loss(parameters, chosen, w):
-        found = logits(parameters, ids[chosen], layers=form.layers, temperature=form.temperature, masked=form.masked)
-        return jnp.sum(w * optax.sigmoid_binary_cross_entropy(found, labels[chosen])) / jnp.sum(w)
+        scores = logits(parameters, ids[chosen], layers=form.layers, temperature=form.temperature, masked=form.masked)
+        return jnp.sum(w * optax.sigmoid_binary_cross_entropy(scores, labels[chosen])) / jnp.sum(w)
 
     def step(carry, batch):
         parameters, state = carry
@@ -154,9 +155,9 @@ def _batches(order: Any, size: int, dtype: Any) -> tuple[Any, Any]:
 def _look(epoch: int, parameters: Parameters, ids: Any, labels: dict[str, np.ndarray], settings: Settings) -> Any:
     """Loss and accuracy, by set and map; `ids` are those of all sets, one after the other."""
     row = {"epoch": epoch, "alpha": float(parameters.alpha)}
-    found = _under_both_maps(parameters, ids, form=settings.form)
+    logits_of = _under_both_maps(parameters, ids, form=settings.form)
     ends = np.cumsum([len(own) for own in labels.values()])[:-1]
-    for kind, values in zip(MAPS, np.asarray(found, np.float64), strict=True):
+    for kind, values in zip(MAPS, np.asarray(logits_of, np.float64), strict=True):
         for (name, target), own in zip(labels.items(), np.split(values, ends), strict=True):
             row[f"{name}_loss_{kind}"] = float(np.mean(np.logaddexp(0, own) - target * own))
             row[f"{name}_accuracy_{kind}"] = float(np.mean((own > 0) == (target > 0.5)))

@@ -58,8 +58,8 @@ class Vocabulary(NamedTuple):
         number = {word: i for i, word in enumerate(self.words) if i != PADDING}
         rows = [[number[word] for word in words(text) if word in number][:length] for text in _texts(texts)]
         table = np.full((len(rows), length), PADDING, np.int32)
-        for row, found in zip(table, rows, strict=True):
-            row[: len(found)] = found
+        for row, known in zip(table, rows, strict=True):
+            row[: len(known)] = known
         return table
 
 

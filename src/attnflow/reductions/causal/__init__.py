@@ -1,16 +1,17 @@
-r"""Causal attention: what the last token still knows of the first ones, and the U-shape of lost-in-the-middle.
+r"""Causal attention: how the last token depends on the first ones, and the U-shape of lost-in-the-middle.
 
 Tokens start independent and uniform and move by attention to the tokens before them, with ALiBi weights. Correlations
 of order $1/N$ build up, mode by mode, in closed form; a decoder reads them as a retrieval profile, which falls from the
 first sources to a minimum in the middle and rises again towards the last.
 
+    c = af.reductions.causal
     s = np.linspace(0.02, 1, 200)
-    S = af.reductions.causal.retrieval_profile(s, 1.0, beta=1.0, slope=1.0)
-    af.reductions.causal.profile_minimum(1.0, beta=1.0, slope=1.0)
-    af.reductions.causal.critical_time(beta=1.0, slope=1.0)
-    found = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, beta=1.0, slope=1.0, modes=6)
+    S = c.retrieval_profile(s, 1.0, beta=1.0, context_slope=1.0)
+    c.profile_minimum(1.0, beta=1.0, context_slope=1.0)
+    c.critical_time(beta=1.0, context_slope=1.0)
+    estimate = c.estimate_correlations(jax.random.key(0), n=128, t=1.0, beta=1.0, context_slope=1.0, modes=6)
     bins = np.linspace(0, 127, 12).astype(int)
-    af.plot.retrieval_profile(1.0, beta=1.0, slope=1.0, modes=6, points=found.profile(edges=bins), n=128)
+    af.plot.retrieval_profile(1.0, beta=1.0, context_slope=1.0, modes=6, points=estimate.profile(edges=bins), n=128)
 
 Times are those of $\dot x_j = \sum_{k<j} w_{jk}\nabla e^{\beta\langle x_j, x_k\rangle}$ (the clock beta-USA).
 Reference: arXiv:2605.09213; docs/theory/lost-in-the-middle.md.

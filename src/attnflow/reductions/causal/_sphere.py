@@ -70,8 +70,8 @@ class SphereTokens(eqx.Module):
         end, pull, moved = jax.vjp(last, x, has_aux=True)
         J = jax.vmap(lambda v: pull(v)[0][:-1], out_axes=1)(jnp.eye(self.d, dtype=x.dtype))
         y, Y = x[:-1], moved[:-1]
-        found = by_rotations(J, y, Y, end, modes) if equal_time else by_parts(J, y, end, modes)
-        return [self.n * value for value in found]
+        averaged = by_rotations(J, y, Y, end, modes) if equal_time else by_parts(J, y, end, modes)
+        return [self.n * value for value in averaged]
 
 
 def by_parts(J: Float[Array, "k d d"], y: Float[Array, "k d"], X: Float[Array, " d"], modes: int) -> list[Array]:
@@ -92,8 +92,8 @@ def by_rotations(
 
 def _degrees(u: Array, trace: Array, across: Array, modes: int, d: int) -> list[Array]:
     once, twice = zonal_terms(u, modes, d + 2), zonal_terms(u, modes, d + 4)
-    found = []
+    degrees = []
     for l in range(1, modes + 1):  # noqa: E741 (the degree is called l)
         second = (l - 1) * (l + d - 1) / (d + 1) * twice[l - 2] * across if l > 1 else 0.0
-        found.append((once[l - 1] * trace + second) / (d - 1))
-    return found
+        degrees.append((once[l - 1] * trace + second) / (d - 1))
+    return degrees

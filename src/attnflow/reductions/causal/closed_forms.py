@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import exprel, i0e, i1e
 
+from ...spaces import Numbers
 from .._scalar import gauss_legendre
 from ._checked import not_negative, one_shape, sources
 
@@ -28,7 +29,7 @@ SERIES = 1.0
 WIDTHS = 8.0
 
 
-def psi(c: Any, y: Any) -> np.ndarray:
+def psi(c: Numbers, y: Numbers) -> np.ndarray:
     r"""$\psi_c(y) = \sqrt{c/y}\,I_1(2\sqrt{cy})$ for $c, y \ge 0$, to 13 digits; $\psi_c(0) = c$. Broadcasts."""
     c, y = _two(c, y)
     scaled, exponent = scaled_psi(c, y)
@@ -36,7 +37,7 @@ def psi(c: Any, y: Any) -> np.ndarray:
         return np.asarray(scaled * np.exp(exponent))
 
 
-def psi_derivative(c: Any, y: Any) -> np.ndarray:
+def psi_derivative(c: Numbers, y: Numbers) -> np.ndarray:
     r"""$\psi_c'(y) = \frac cy I_2(2\sqrt{cy})$; $\psi_c'(0) = c^2/2$."""
     c, y = _two(c, y)
     scaled, exponent = scaled_psi_derivative(c, y)
@@ -44,7 +45,7 @@ def psi_derivative(c: Any, y: Any) -> np.ndarray:
         return np.asarray(scaled * np.exp(exponent))
 
 
-def _two(c: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def _two(c: Numbers, y: Numbers) -> tuple[np.ndarray, np.ndarray]:
     c, y = not_negative("c", c), not_negative("y", y)
     one_shape(c=c, y=y)
     return c, y
@@ -96,21 +97,28 @@ def depth(s: Any, at: Any, slope: Any) -> Any:
     return np.maximum(behind, 0.0)  # where s and s' differ by rounding
 
 
-def two_time(t: Any, s: Any, *, a: Any, slope: Any, at: Any = 1.0) -> np.ndarray:
+def two_time(t: Numbers, s: Numbers, *, a: Numbers, context_slope: Numbers, target: Numbers = 1.0) -> np.ndarray:
     r"""$g(t, s'; s)$: how much the token at $s'$ remembers, at depth $t$, of where the token at $s$ was at first.
 
-    `a` is the rate of a mode (`rates`), `slope` is $\lambda \ge 0$ per whole context, $0 < s \le s' = $ `at` $\le 1$.
-    All arguments are broadcast together. The integral over $s$ from 0 to $s'$ is $e^{at} - 1$ (`two_time_total`).
+    `a` is the rate of a mode (`rates`); `context_slope` is $\lambda \ge 0$, the ALiBi slope per token times the number
+    of tokens; $0 < s \le s' = $ `target` $\le 1$. All arguments are broadcast together. The integral over $s$ from 0
+    to $s'$ is $e^{at} - 1$ (`two_time_total`).
     """
-    t, a, slope = (not_negative(name, v) for name, v in (("t", t), ("a", a), ("slope", slope)))
-    s, at = sources(s, at)
-    one_shape(t=t, s=s, a=a, slope=slope)
+    t, s, a, slope, at = _arguments(t, s, a, context_slope, target)
     scaled, exponent = scaled_psi(a * t, depth(s, at, slope))
     with np.errstate(over="ignore"):
         return np.asarray(density(s, at, slope) * scaled * np.exp(exponent))
 
 
-def two_time_total(t: Any, *, a: Any) -> np.ndarray:
+def _arguments(t: Numbers, s: Numbers, a: Numbers, context_slope: Numbers, target: Numbers) -> tuple[np.ndarray, ...]:
+    """`t, s, a, slope, target` as arrays whose shapes fit together."""
+    t, a, slope = not_negative("t", t), not_negative("a", a), not_negative("context_slope", context_slope)
+    s, target = sources(s, target)
+    one_shape(t=t, s=s, a=a, context_slope=slope)
+    return t, s, a, slope, target
+
+
+def two_time_total(t: Numbers, *, a: Numbers) -> np.ndarray:
     r"""$\int_0^{s'} g(t, s'; s)\,ds = e^{at} - 1$, for every slope and every target."""
     t, a = not_negative("t", t), not_negative("a", a)
     one_shape(t=t, a=a)
@@ -118,17 +126,14 @@ def two_time_total(t: Any, *, a: Any) -> np.ndarray:
         return np.asarray(np.expm1(t * a))
 
 
-def equal_time(t: Any, s: Any, *, a: Any, slope: Any, at: Any = 1.0) -> np.ndarray:
+def equal_time(t: Numbers, s: Numbers, *, a: Numbers, context_slope: Numbers, target: Numbers = 1.0) -> np.ndarray:
     r"""$h(t; s', s) = g(t, s'; s) + \int_0^s g(t, s'; r)\,g(t, s; r)\,dr$: both tokens at depth $t$.
 
     In $y = Y(s, r)$ the measure $w(s, r)\,dr$ is $e^{-y}dy$, which takes the singularity at $r = 0$ to infinity, and
     with $y = v^2$ the integrand is about $e^{-(v - v_0)^2}$, $\sqrt{at} \le v_0 \le 2\sqrt{at}$: Gauss–Legendre, to 12
     digits.
     """
-    t, a, slope = (not_negative(name, v) for name, v in (("t", t), ("a", a), ("slope", slope)))
-    s, at = sources(s, at)
-    one_shape(t=t, s=s, a=a, slope=slope)
-    t, a, slope, s, at = (v[..., None] for v in np.broadcast_arrays(t, a, slope, s, at))
+    t, s, a, slope, at = (v[..., None] for v in np.broadcast_arrays(*_arguments(t, s, a, context_slope, target)))
     c, behind = a * t, depth(s, at, slope)
     nodes, weights = gauss_legendre()
     # The peak is at 2√c for targets near by, and moves towards √c for those far away.

@@ -17,8 +17,9 @@ whose variance is of order $N$. Derivation, also in higher dimension: docs/theor
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -31,11 +32,11 @@ from ...errors import InputError, shown
 from ...flows.compiled import timed_rows
 from ...models import SelfAttention
 from ...pairsums import AbstractPairs, Causal, weight_matrix
-from ...spaces import checked_key
+from ...spaces import Count, Key, Number, Numbers, checked_key
 from ._checked import positive
 from ._circle import Alibi, CircleTokens, Weights
 from ._sphere import SphereTokens
-from .rates import check_normalize
+from .rates import Normalize, check_normalize
 from .retrieval import window
 
 METHODS = ("response", "direct")
@@ -83,7 +84,9 @@ class Correlations:
         """Of every entry of `mean`."""
         return _stderr(self.batches)
 
-    def average(self, sources: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def average(
+        self, sources: Count | slice | Sequence[Count] | np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Every mode averaged over some sources (an index, several, or a slice; all), and its standard error."""
         known = np.arange(self.batches.shape[2])
         try:
@@ -95,7 +98,7 @@ class Correlations:
         each = self.batches[:, :, chosen].mean(axis=2)
         return each.mean(axis=0), _stderr(each)
 
-    def profile(self, classes: Any = 8, edges: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def profile(self, classes: Number = 8, edges: Numbers | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r"""The retrieval profile $\sum_n\omega_nG_n$: positions, values, standard errors.
 
         `edges`: bins of sources, as the index of the first source of each and the end of the last; by default every
@@ -110,7 +113,7 @@ class Correlations:
         return bin_means(self.s, edges), each.mean(axis=0), _stderr(each)
 
 
-def bin_means(values: Any, edges: Any) -> np.ndarray:
+def bin_means(values: Numbers, edges: Numbers) -> np.ndarray:
     """Means of the last axis over bins of sources: from each edge to the one before the next."""
     values, ends = finite_array("values", values), finite_array("edges", edges)
     if not values.ndim:
@@ -124,26 +127,26 @@ def bin_means(values: Any, edges: Any) -> np.ndarray:
 
 
 def estimate_correlations(
-    key: Any,
+    key: Key,
     *,
-    n: Any,
-    t: Any,
-    beta: Any,
-    slope: Any = None,
-    pairs: Any = None,
-    modes: Any = 1,
-    replicas: Any = 4000,
-    method: Any = "response",
-    d: Any = 2,
-    normalize: Any = "positional",
-    dt: Any = None,
+    n: Count,
+    t: Number,
+    beta: Number,
+    context_slope: Number | None = None,
+    pairs: AbstractPairs | None = None,
+    modes: Count = 1,
+    replicas: Count = 4000,
+    method: Literal["response", "direct"] = "response",
+    d: Count = 2,
+    normalize: Normalize = "positional",
+    dt: Number | None = None,
     equal_time: bool = False,
 ) -> Correlations:
     r"""Correlations of the last of `n` tokens at time `t` with all others at time 0, for modes 1, …, `modes`.
 
-    - `equal_time=True`: with all others at time `t`, which tend to the `equal_time` of this room, while the default
-      ones tend to `two_time`.
-    - `slope`: the ALiBi slope $\lambda$ per whole context; or `pairs`: any weights of earlier tokens, as
+    - `equal_time=True`: with all others at time `t`, which tend to `equal_time` for many tokens; the default ones
+      tend to `two_time`.
+    - `context_slope`: $\lambda$, the ALiBi slope per token times `n`; or `pairs`: any weights of earlier tokens, as
       `af.Causal(strict=True, …)` or `af.pairsums.Positional` give them (for `"positional"` they must be normalised).
     - `normalize`: `"positional"`, weights that sum to one and an unnormalised content; `"softmax"`, see `rates`.
     - `d`: tokens live on $S^{d-1}$. The circle with positional weights is fast; all else goes through the models.
@@ -161,7 +164,7 @@ def estimate_correlations(
         raise InputError(f"equal_time = {shown(equal_time)} is neither True nor False.")
     checked_key(key)
     steps = _steps(t, beta, normalize, dt)
-    tokens, together = _tokens(n, d, beta, slope, pairs, normalize)
+    tokens, together = _tokens(n, d, beta, context_slope, pairs, normalize)
     # Standard errors come from batches: there should be many of them.
     together = max(1, min(together, replicas // 64))
     many = max(2, -(-replicas // together))
@@ -193,16 +196,16 @@ def _batches(
 
 
 def _tokens(
-    n: Any, d: Any, beta: Any, slope: Any, pairs: Any, normalize: Any
+    n: int, d: int, beta: float, slope: Number | None, pairs: AbstractPairs | None, normalize: Normalize
 ) -> tuple[CircleTokens | SphereTokens, int]:
     """The tokens of one replica, and how many replicas are computed together."""
     if (slope is None) == (pairs is None):
-        raise InputError("give the ALiBi slope of the whole context, or pairs, and not both.")
+        raise InputError("give context_slope, the ALiBi slope per token times n, or pairs, and not both.")
     positional, by_prefix = normalize == "positional", False
     if slope is None:
         seen = _checked_pairs(pairs, n, normalize)
     else:
-        slope = number("slope", slope, least=0)
+        slope = number("context_slope", slope, least=0)
         by_prefix = slope <= STEEP
         seen = Causal(strict=True, slope=slope / n, normalized=positional)
     if d == 2 and positional:

@@ -11,19 +11,24 @@ These are the rates at which waves grow out of uniform tokens that all see each 
 Derivation: docs/theory/lost-in-the-middle.md.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from ...checks import finite_array, whole
 from ...errors import InputError, shown
+from ...spaces import Count, Numbers
 from ..growth import mode_rates
 from ._checked import MOST, count_of_modes, not_negative
 
+Normalize = Literal["positional", "softmax"]
 NORMALIZE = ("positional", "softmax")
 
 
-def rates(beta: Any, modes: Any, d: Any = 2, normalize: Any = "positional") -> np.ndarray:
+def rates(
+    beta: Numbers, modes: Count | Sequence[Count] | np.ndarray, d: Count = 2, normalize: Normalize = "positional"
+) -> np.ndarray:
     r"""The rates $a_l$ of the degrees $l$ = 1, …, `modes` (or of the degrees listed), on $S^{d-1}$.
 
     - `"positional"`: positional weights that sum to one, the content unnormalised, in the time of
@@ -35,13 +40,13 @@ def rates(beta: Any, modes: Any, d: Any = 2, normalize: Any = "positional") -> n
     """
     beta, degrees, d = not_negative("beta", beta)[..., None], _degrees(modes), whole("d", d, least=2, most=MOST)
     check_normalize(normalize)
-    found = mode_rates(degrees, beta, d, "beta-USA" if normalize == "positional" else "SA")
-    if not np.isfinite(found).all():
+    each = mode_rates(degrees, beta, d, "beta-USA" if normalize == "positional" else "SA")
+    if not np.isfinite(each).all():
         raise InputError(f"beta = {beta.max():g}: rates of size e^beta are beyond double precision; take less.")
-    return found
+    return each
 
 
-def zonal(u: Any, modes: Any, d: Any = 2) -> np.ndarray:
+def zonal(u: Numbers, modes: Count, d: Count = 2) -> np.ndarray:
     r"""$P_l(u)$, $l = 1, \dots,$ `modes`, on a new last axis; on the circle $P_l(\cos\theta) = \cos l\theta$."""
     u, modes, d = finite_array("u", u), count_of_modes(modes), whole("d", d, least=2, most=MOST)
     if (np.abs(u) > 1 + 1e-12).any():

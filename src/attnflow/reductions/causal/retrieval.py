@@ -24,6 +24,7 @@ from scipy.special import exprel
 
 from ...checks import number
 from ...errors import InputError, shown
+from ...spaces import Count, Number, Numbers
 from ._checked import count_of_modes, not_negative, one_shape, positive, sources
 from .closed_forms import depth, psi_shares
 from .rates import rates
@@ -34,17 +35,17 @@ LARGEST = 1e300  # of a t: beyond, the shape no longer changes with it
 class _Numbers(NamedTuple):
     weight: float
     beta: float
-    slope: float
+    context_slope: float
 
 
 class Head(_Numbers):
-    """One head of a readout: its weight, inverse temperature and slope."""
+    """One head of a readout: its weight, inverse temperature, and ALiBi slope times the number of tokens."""
 
     __slots__ = ()
 
-    def __new__(cls, weight: Any, beta: Any, slope: Any):
-        weight, beta, slope = number("weight", weight), number("beta", beta, least=0), number("slope", slope, least=0)
-        return super().__new__(cls, weight, beta, slope)
+    def __new__(cls, weight: Number, beta: Number, context_slope: Number):
+        beta, context_slope = number("beta", beta, least=0), number("context_slope", context_slope, least=0)
+        return super().__new__(cls, number("weight", weight), beta, context_slope)
 
 
 DOUBLE_WELL = (
@@ -56,42 +57,47 @@ DOUBLE_WELL = (
 """Four heads of the authors whose profile has two equal minima at t = 1.5, classes = 8, modes = 20."""
 
 
-def window(classes: Any = 8, modes: Any = 20) -> np.ndarray:
+def window(classes: Numbers = 8, modes: Count = 20) -> np.ndarray:
     r"""$\omega_n = e^{-\pi^2n^2/2M^2}$, $n = 1, \dots,$ `modes`, on a new last axis; $M$ = `classes`."""
     return np.exp(log_window(classes, modes))
 
 
-def log_window(classes: Any, modes: Any) -> np.ndarray:
+def log_window(classes: Numbers, modes: Count) -> np.ndarray:
     r"""$\log\omega_n$, where $\omega_n$ may be too small to be written."""
     n = np.arange(1, count_of_modes(modes) + 1)
     with np.errstate(over="ignore"):
         return -((np.pi * n / positive("classes", classes)[..., None]) ** 2) / 2
 
 
-def retrieval_profile(s: Any, t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
+def retrieval_profile(
+    s: Numbers, t: Numbers, *, beta: Numbers, context_slope: Numbers, classes: Numbers = 8, modes: Count = 20
+) -> np.ndarray:
     r"""$S_t(s)$ for sources at $0 < s \le 1$; all arguments but `modes` are broadcast together."""
-    value, _, exponent, _ = scaled_profile(s, t, beta, slope, classes, modes)
+    value, _, exponent, _ = scaled_profile(s, t, beta, context_slope, classes, modes)
     with np.errstate(over="ignore"):
         return np.asarray(value * np.exp(exponent / 2) * np.exp(exponent / 2))
 
 
-def multi_head_profile(s: Any, t: Any, heads: Sequence[Any], *, classes: Any = 8, modes: Any = 20) -> np.ndarray:
-    """The profiles of several heads, given as `(weight, beta, slope)`, added up with their weights.
+def multi_head_profile(
+    s: Numbers, t: Numbers, heads: Sequence[Head | Sequence[Number]], *, classes: Numbers = 8, modes: Count = 20
+) -> np.ndarray:
+    """The profiles of several heads, given as `(weight, beta, context_slope)`, added up with their weights.
 
     It is a combination of what independent heads read, and no flow of heads that act on the same tokens. An example
     with two minima is `DOUBLE_WELL`.
     """
     each = (
-        head.weight * retrieval_profile(s, t, beta=head.beta, slope=head.slope, classes=classes, modes=modes)
+        head.weight
+        * retrieval_profile(s, t, beta=head.beta, context_slope=head.context_slope, classes=classes, modes=modes)
         for head in check_heads(heads)
     )
     return np.asarray(sum(each))
 
 
-def critical_time(*, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
+def critical_time(*, beta: Numbers, context_slope: Numbers, classes: Numbers = 8, modes: Count = 20) -> np.ndarray:
     r"""$t_{crit}$: up to this depth the profile rises towards the last source. Zero without slope. Broadcasts."""
-    beta, slope, classes = positive("beta", beta), not_negative("slope", slope), positive("classes", classes)
-    one_shape(beta=beta, slope=slope, classes=classes)
+    beta, slope = positive("beta", beta), not_negative("context_slope", context_slope)
+    one_shape(beta=beta, context_slope=slope, classes=positive("classes", classes))
     a, log_omega = rates(beta, count_of_modes(modes)), log_window(classes, modes)
     omega = np.exp(log_omega - log_omega.max(axis=-1, keepdims=True))  # a common factor does not matter
     largest = a.max(axis=-1, keepdims=True)  # taken out: squares of rates overflow, and underflow, early
@@ -105,10 +111,10 @@ def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: A
     $S' = w\sum_n\omega_n[\lambda\psi(Y) - \psi'(Y)\,\lambda/(1 - e^{-\lambda s})]$, since $w' = \lambda w$ and
     $Y' = -\lambda/(1 - e^{-\lambda s})$.
     """
-    t, beta, slope = (not_negative(name, v) for name, v in (("t", t), ("beta", beta), ("slope", slope)))
+    t, beta, slope = (not_negative(name, v) for name, v in (("t", t), ("beta", beta), ("context_slope", slope)))
     s, at = sources(s, 1.0)
     classes = positive("classes", classes)
-    one_shape(s=s, t=t, beta=beta, slope=slope, classes=classes)
+    one_shape(s=s, t=t, beta=beta, context_slope=slope, classes=classes)
     a = rates(beta, modes)
     log_omega = log_window(classes, modes)
     s, at, slope, t = (v[..., None] for v in (s, at, slope, t))
@@ -130,12 +136,12 @@ def scaled_profile(s: Any, t: Any, beta: Any, slope: Any, classes: Any, modes: A
     return S, change, common[..., 0], np.log(steep)[..., 0]
 
 
-def check_heads(heads: Sequence[Any]) -> list[Head]:
+def check_heads(heads: Sequence[Head | Sequence[Number]]) -> list[Head]:
     """Heads as `Head`s of finite numbers; at least one."""
     try:
         rows = [Head(*head) for head in heads]
     except TypeError:
-        raise InputError(f"heads = {shown(heads)}; give a list of (weight, beta, slope).") from None
+        raise InputError(f"heads = {shown(heads)}; give a list of (weight, beta, context_slope).") from None
     if not rows:
-        raise InputError("heads is empty; give at least one (weight, beta, slope).")
+        raise InputError("heads is empty; give at least one (weight, beta, context_slope).")
     return rows

@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 
 from ...checks import finite_array, number
 from ...errors import AttnflowWarning, InputError
+from ...spaces import Count, Number, Numbers
 from ._checked import one_shape
 from .retrieval import Head, check_heads, multi_head_profile, scaled_profile
 
@@ -38,39 +39,39 @@ class Point(NamedTuple):
 
 
 def turning_points(
-    t: Any,
+    t: Number,
     *,
-    beta: Any = None,
-    slope: Any = None,
-    heads: Sequence[Any] | None = None,
-    classes: Any = 8,
-    modes: Any = 20,
+    beta: Number | None = None,
+    context_slope: Number | None = None,
+    heads: Sequence[Head | Sequence[Number]] | None = None,
+    classes: Number = 8,
+    modes: Count = 20,
 ) -> TurningPoints:
-    r"""Interior minima and maxima of $S_t$, to 10 digits, of one head (`beta`, `slope`) or of several (`heads`)."""
+    r"""Interior minima and maxima of $S_t$, to 10 digits, of one head (`beta`, `context_slope`) or of `heads`."""
     t = number("t", t, least=0)
-    found = _heads(beta, slope, heads)
+    rows = _heads(beta, context_slope, heads)
 
     def rising(log_s: float) -> float:
-        return float(_derivative(np.array([np.exp(log_s)]), t, found, classes, modes)[0])
+        return float(_derivative(np.array([np.exp(log_s)]), t, rows, classes, modes)[0])
 
-    sign = np.sign(_derivative(GRID, t, found, classes, modes))
+    sign = np.sign(_derivative(GRID, t, rows, classes, modes))
     kept = sign != 0  # a zero on the grid itself is between its neighbours
     grid, sign = np.log(GRID[kept]), sign[kept]
     at = np.flatnonzero(sign[1:] != sign[:-1])
     roots: list[Any] = [brentq(rising, grid[k], grid[k + 1], xtol=1e-14) for k in at]
     s = np.exp(np.array(roots, float))
-    value = multi_head_profile(s, t, found, classes=classes, modes=modes)
+    value = multi_head_profile(s, t, rows, classes=classes, modes=modes)
     return TurningPoints(s, value, sign[at] < 0)
 
 
-def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> Point:
+def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: Number = 8, modes: Count = 20) -> Point:
     """The source that is found worst, if it is neither the first nor the last; else not-a-number.
 
     Not-a-number with a warning, too, where that source is nearer to the first than 1e-300.
     """
-    s, value, minimum = turning_points(t, beta=beta, slope=slope, classes=classes, modes=modes)
+    s, value, minimum = turning_points(t, beta=beta, context_slope=context_slope, classes=classes, modes=modes)
     if not minimum.any():
-        if profile_shape(t, beta=beta, slope=slope, classes=classes, modes=modes) == "one minimum":
+        if profile_shape(t, beta=beta, context_slope=context_slope, classes=classes, modes=modes) == "one minimum":
             warnings.warn(
                 f"the source found worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
                 AttnflowWarning,
@@ -81,7 +82,9 @@ def profile_minimum(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: A
     return Point(float(s[lowest]), float(value[lowest]))
 
 
-def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any = 20) -> np.ndarray:
+def profile_shape(
+    t: Numbers, *, beta: Numbers, context_slope: Numbers, classes: Numbers = 8, modes: Count = 20
+) -> np.ndarray:
     """Which shape each profile has, as text; the arguments are broadcast together.
 
     - `"one minimum"`: primacy and recency, the U-shape; so it is for all `t < critical_time`;
@@ -93,10 +96,10 @@ def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any
     Signs of the derivative decide, which is computed relative to its size: no parameter overflows it. Rates that do,
     beyond $\beta \approx 700$, are refused.
     """
-    given = {"t": t, "beta": beta, "slope": slope, "classes": classes}
-    found = {name: finite_array(name, values) for name, values in given.items()}
-    one_shape(**found)
-    t, beta, slope, classes = (values[..., None] for values in found.values())
+    given = {"t": t, "beta": beta, "context_slope": context_slope, "classes": classes}
+    arrays = {name: finite_array(name, values) for name, values in given.items()}
+    one_shape(**arrays)
+    t, beta, slope, classes = (values[..., None] for values in arrays.values())
     _, change, size, _ = scaled_profile(GRID, t, beta, slope, classes, modes)
     moved = size[..., 0] > -np.inf
     # Every profile that is not flat falls at first; where it turns is below the grid if a t is tiny.
@@ -108,17 +111,20 @@ def profile_shape(t: Any, *, beta: Any, slope: Any, classes: Any = 8, modes: Any
     return np.select(known, ["one minimum", "decreasing", "minimum and maximum"], "other")
 
 
-def _heads(beta: Any, slope: Any, heads: Sequence[Any] | None) -> list[Head]:
-    if (heads is None) == (beta is None and slope is None):
-        raise InputError("give beta and slope of one head, or several heads as (weight, beta, slope).")
+def _heads(
+    beta: Number | None, context_slope: Number | None, heads: Sequence[Head | Sequence[Number]] | None
+) -> list[Head]:
+    if (heads is None) == (beta is None and context_slope is None):
+        raise InputError("give beta and context_slope of one head, or several heads as (weight, beta, context_slope).")
     if heads is not None:
         return check_heads(heads)
-    return check_heads([(1.0, number("beta", beta, least=0), number("slope", slope, least=0))])
+    beta, slope = (number(name, value, least=0) for name, value in (("beta", beta), ("context_slope", context_slope)))
+    return [Head(1.0, beta, slope)]
 
 
-def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: int) -> np.ndarray:
+def _derivative(s: np.ndarray, t: float, heads: list[Head], classes: Any, modes: Count) -> np.ndarray:
     """S' of all heads together, times a positive number that keeps it finite."""
-    parts = [scaled_profile(s, t, head.beta, head.slope, classes, modes) for head in heads]
+    parts = [scaled_profile(s, t, head.beta, head.context_slope, classes, modes) for head in heads]
     sizes = [x + y for _, _, x, y in parts]
     largest = np.max(sizes, axis=0)
     still = largest == -np.inf  # no head has moved

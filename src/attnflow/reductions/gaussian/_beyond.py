@@ -66,8 +66,8 @@ def beyond(
 
         def stage(carry: tuple[_Law, _Law], part: Array) -> tuple[tuple[_Law, _Law], Array]:
             before, total = carry
-            found, growth = rates(now.plus(STEP * part[0], before))
-            return (found, total.plus(STEP * part[1], found)), growth
+            slope, growth = rates(now.plus(STEP * part[0], before))
+            return (slope, total.plus(STEP * part[1], slope)), growth
 
         zero = jax.tree.map(jnp.zeros_like, now)
         (_, new), growth = jax.lax.scan(stage, (zero, now), jnp.asarray(STAGES, L.dtype))

@@ -1,4 +1,4 @@
-r"""A Gaussian law as users give it: a mean, and a covariance or a factor of it; checked once."""
+r"""Checks of a Gaussian law: a mean, and a covariance or a factor of it."""
 
 from typing import Any
 
@@ -50,6 +50,6 @@ def _array(name: str, value: Any) -> Array:
     if not is_concrete(value):
         return jnp.asarray(value)
     warn_if_narrowed(f"entries of {name}", value)
-    found, dtype = finite_array(name, value), getattr(value, "dtype", np.dtype(int))
+    array, dtype = finite_array(name, value), getattr(value, "dtype", np.dtype(int))
     dtype = jax.dtypes.canonicalize_dtype(dtype)
-    return jnp.asarray(found, dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float))
+    return jnp.asarray(array, dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float))

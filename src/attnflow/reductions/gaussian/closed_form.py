@@ -1,4 +1,4 @@
-r"""Gaussian flows that have a formula: written for themselves in NumPy, to test the integrator by.
+r"""Gaussian flows that have a formula, in NumPy and independent of the integrator.
 
 With the score $\beta x^\top By$, $A = \beta B^\top$ and $A + A^\top = \beta(B + B^\top)$. For softmax attention with
 $V = I$ the inverse covariance is linear in time, $\Sigma(t)^{-1} = \Sigma_0^{-1} - t(A + A^\top)$.
@@ -6,7 +6,7 @@ Formulas go on beyond a blow-up, where there is no law: values from there on are
 Derivations: docs/theory/gaussian.md, Exact solutions.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import expm, null_space, solve_sylvester, sqrtm
@@ -14,10 +14,10 @@ from scipy.linalg import expm, null_space, solve_sylvester, sqrtm
 from ...checks import finite_array, number, square_matrix
 from ...errors import InputError
 from ...linear_algebra import covariance_factor
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 
 
-def covariance(ts: Numbers, L0: Numbers, *, B: Numbers, beta: Any = 1.0) -> np.ndarray:
+def covariance(ts: Numbers, L0: Numbers, *, B: Numbers, beta: Number = 1.0) -> np.ndarray:
     r"""$\Sigma(t) = L_0(I - tL_0^\top(A + A^\top)L_0)^{-1}L_0^\top$: softmax with $V = I$, any factor $L_0$."""
     L = _factor(L0)
     S, times = _sum(B, beta, len(L)), finite_array("ts", ts)
@@ -26,7 +26,7 @@ def covariance(ts: Numbers, L0: Numbers, *, B: Numbers, beta: Any = 1.0) -> np.n
     return L @ np.linalg.solve(np.eye(L.shape[1]) - late, np.broadcast_to(L.T, (*times.shape, *L.T.shape)))
 
 
-def mean(ts: Numbers, alpha0: Numbers, Sigma0: Numbers, *, B: Numbers, beta: Any = 1.0) -> np.ndarray:
+def mean(ts: Numbers, alpha0: Numbers, Sigma0: Numbers, *, B: Numbers, beta: Number = 1.0) -> np.ndarray:
     r"""$\alpha(t) = e^t(I - 2t\Sigma_0A)^{-1/2}\alpha_0$: softmax with $V = I$ and a symmetric $B$."""
     Sigma = square_matrix("Sigma0", Sigma0)
     B = square_matrix("B", B, len(Sigma))
@@ -45,7 +45,7 @@ def mean(ts: Numbers, alpha0: Numbers, Sigma0: Numbers, *, B: Numbers, beta: Any
     return np.stack([at(t) if t < end else np.full(len(B), np.nan) for t in times])
 
 
-def blow_up_time(L0: Numbers, *, B: Numbers, beta: Any = 1.0) -> float:
+def blow_up_time(L0: Numbers, *, B: Numbers, beta: Number = 1.0) -> float:
     r"""$1/\lambda_{\max}(L_0^\top(A + A^\top)L_0)$ for softmax with $V = I$; infinite if no eigenvalue is positive."""
     L = _factor(L0)
     largest = float(np.linalg.eigvalsh(L.T @ _sum(B, beta, len(L)) @ L)[-1])
@@ -75,7 +75,7 @@ class Line(NamedTuple):
     t_star: float
 
 
-def line(ts: Numbers, *, v: Any, a: Any, s0: Any, alpha0: Any = 0.0) -> Line:
+def line(ts: Numbers, *, v: Number, a: Number, s0: Number, alpha0: Number = 0.0) -> Line:
     r"""$s = s_0/(1 - 2vas_0t)$, $\alpha = \alpha_0e^{vt}\sqrt{s/s_0}$, $t^* = 1/(2vas_0)$: softmax on the line."""
     v, a, alpha0, s0 = number("v", v), number("a", a), number("alpha0", alpha0), number("s0", s0, least=0)
     times, end = finite_array("ts", ts), 1 / (2 * v * a * s0) if v * a * s0 > 0 else np.inf
@@ -83,7 +83,7 @@ def line(ts: Numbers, *, v: Any, a: Any, s0: Any, alpha0: Any = 0.0) -> Line:
     return Line(alpha0 * np.exp(v * times) * np.sqrt(grown), s0 * grown, end)
 
 
-def with_feedforward(ts: Numbers, Sigma0: Numbers, *, B: Numbers, W: Numbers, beta: Any = 1.0) -> np.ndarray:
+def with_feedforward(ts: Numbers, Sigma0: Numbers, *, B: Numbers, W: Numbers, beta: Number = 1.0) -> np.ndarray:
     r"""Softmax with $V = I$ beside a feed-forward layer $Wx$: $Y = \Sigma^{-1}$ solves
     $\dot Y = -(A + A^\top) - YW - W^\top Y$, so that $Y = E^\top(Y_0 - Y_p)E + Y_p$, $E = e^{-Wt}$,
     $Y_pW + W^\top Y_p = -(A + A^\top)$. Where $Y$ is not positive definite the law has blown up: NaN."""
@@ -96,13 +96,13 @@ def with_feedforward(ts: Numbers, Sigma0: Numbers, *, B: Numbers, W: Numbers, be
     return np.linalg.inv(np.where(np.linalg.eigvalsh(Y)[:, :1, None] > 0, Y, np.nan))
 
 
-def feedforward_equilibrium(*, B: Numbers, W: Numbers, beta: Any = 1.0) -> np.ndarray:
+def feedforward_equilibrium(*, B: Numbers, W: Numbers, beta: Number = 1.0) -> np.ndarray:
     r"""$Y_p$ above, the inverse of the covariance at rest (no covariance unless it is positive definite)."""
     W = square_matrix("W", W)
     return np.asarray(solve_sylvester(W.T, W, -_sum(B, beta, len(W))))
 
 
-def flat_key_time(*, q: Any, s11: Any, s12: Any, g: Any = 1.0) -> float:
+def flat_key_time(*, q: Numbers, s11: Number, s12: Number, g: Number = 1.0) -> float:
     r"""The blow-up of L2 attention whose keys see one coordinate: $K = (1, 0)$, $Q = q$, $V = \mathrm{diag}(0, 1)$.
 
     $s_{11}$ is constant and $\dot s_{12} = \kappa s_{12}(q_1s_{11} + q_2s_{12})$, $\kappa = 2g/(1 + 2gs_{11})$; then
@@ -118,7 +118,7 @@ def flat_key_time(*, q: Any, s11: Any, s12: Any, g: Any = 1.0) -> float:
     return float(time)
 
 
-def _sum(B: Numbers, beta: Any, d: int) -> np.ndarray:
+def _sum(B: Numbers, beta: Number, d: int) -> np.ndarray:
     B = square_matrix("B", B, d)
     return number("beta", beta) * (B + B.T)
 
@@ -130,7 +130,7 @@ def _times(ts: Numbers) -> np.ndarray:
     return times
 
 
-def _pair(name: str, value: Any) -> tuple[float, float]:
+def _pair(name: str, value: Numbers) -> tuple[float, float]:
     pair = finite_array(name, value)
     if pair.shape != (2,):
         raise InputError(f"{name} has shape {pair.shape}; give two numbers.")

@@ -13,7 +13,7 @@ from ...models.schedules import depends_on_time
 from ...spaces import Sphere
 
 
-def energy(run: Any) -> Float[Array, " T"]:
+def energy(run: Run) -> Float[Array, " T"]:
     r"""The energy along a flow of converged Sinkhorn attention with a symmetric $A = \beta B$.
 
     $E(\mu) = \max_\pi \int\langle Ax, y\rangle\,d\pi - \mathrm{KL}(\pi\,|\,\mu\otimes\mu)$ over plans,

@@ -1,7 +1,7 @@
 r"""The flow of a Gaussian law: $\dot\alpha = c$, $\dot L = GL$, by one integrator for every attention map."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import diffrax
 import equinox as eqx
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ...attention import AbstractAttention
 from ...checks import finite_array, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
@@ -20,7 +21,7 @@ from ...flows.provenance import provenance
 from ...flows.step_sizes import UntilRoundOff
 from ...models import GaussianModel, at_time, jump_times
 from ...parameters import parameter
-from ...spaces import is_concrete
+from ...spaces import Count, Number, Numbers, is_concrete
 from ._beyond import beyond
 from ._ending import BLOW_UP, LARGEST_MEAN, Ending, ending, gone_on
 from ._law import law
@@ -28,6 +29,8 @@ from ._limits import of_the_closure, of_the_end
 from .velocity import check_closes, score_spread
 
 SOLVERS = {"tsit5": diffrax.Tsit5, "dopri8": diffrax.Dopri8, "kvaerno5": diffrax.Kvaerno5}
+Parameter = Numbers | eqx.Module  # an array, or a schedule of one
+FeedForward = Parameter | tuple[Parameter | None, Parameter | None]  # a matrix W, or a pair (W, b)
 TRUSTED = 0.7  # a score spread beyond which finite clouds part from the flow
 
 
@@ -37,23 +40,23 @@ class _Plan(NamedTuple):
 
 
 def flow(
-    attention: Any,
-    alpha0: Any,
-    Sigma0: Any = None,
+    attention: AbstractAttention,
+    alpha0: Numbers,
+    Sigma0: Numbers | None = None,
     *,
-    L0: Any = None,
-    t0: Any = 0.0,
-    t1: Any = None,
-    ts: Any = None,
-    save: Any = None,
-    feedforward: Any = None,
-    solver: Any = "tsit5",
-    rtol: Any = None,
-    atol: Any = None,
-    max_steps: Any = 100_000,
-    ceiling: Any = 1e6,
-    trusted_spread: Any = TRUSTED,
-    throw: Any = True,
+    L0: Numbers | None = None,
+    t0: Number = 0.0,
+    t1: Number | None = None,
+    ts: Numbers | None = None,
+    save: Count | None = None,
+    feedforward: FeedForward | None = None,
+    solver: Literal["tsit5", "dopri8", "kvaerno5"] = "tsit5",
+    rtol: Number | None = None,
+    atol: Number | None = None,
+    max_steps: Count = 100_000,
+    ceiling: Number = 1e6,
+    trusted_spread: Number | None = TRUSTED,
+    throw: bool = True,
 ) -> Run:
     r"""Integrate mean and covariance of a Gaussian law from $N(\alpha_0, \Sigma_0)$ at `t0`.
 
@@ -121,20 +124,20 @@ def flow(
         "compile_seconds": timed.compile_seconds + judged.compile_seconds,
         "run_seconds": timed.run_seconds + judged.run_seconds,
     }
-    told = provenance(t0=start, t1=end, solver=solver, max_steps=max_steps, dtype=str(L.dtype), **tolerances)
-    told["limits"] = list(of_the_closure(attention, L.shape[-1]))
+    record = provenance(t0=start, t1=end, solver=solver, max_steps=max_steps, dtype=str(L.dtype), **tolerances)
+    record["limits"] = list(of_the_closure(attention, L.shape[-1]))
 
-    def run_of(found: dict[str, Array]) -> Run:
+    def run_of(solved_law: dict[str, Array]) -> Run:
         return Run(
             ts=numbers["ts"],
-            xs=found["xs"],
+            xs=solved_law["xs"],
             weights=None,
-            code=found["code"],
-            stats={"steps": found["steps"], **seconds},
+            code=solved_law["code"],
+            stats={"steps": solved_law["steps"], **seconds},
             model=model,
             clock=model.clock,
-            info=Info({name: (dims, found[name]) for name, dims in INFO.items()}),
-            provenance=told,
+            info=Info({name: (dims, solved_law[name]) for name, dims in INFO.items()}),
+            provenance=record,
         )
 
     # A batch is what jax.vmap would have made: every array in it has the leading axes.
@@ -146,7 +149,7 @@ def flow(
     if is_concrete(run):
         _tell(run, trusted_spread)
         if not batch:
-            told["limits"] += of_the_end(run)
+            record["limits"] += of_the_end(run)
     if throw and is_concrete(run.code) and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
         raise SolveError(f"{run.result.value} (solver {solver}, {int(np.max(run.stats['steps']))} steps)")
     return run
@@ -223,17 +226,17 @@ def _one(
     }
 
 
-def _judged_all(follow: bool, model: GaussianModel, found: dict[str, Array], start: Array) -> dict[str, Array]:
-    return jax.vmap(lambda one: _judged(follow, model, one, start))(found)
+def _judged_all(follow: bool, model: GaussianModel, laws: dict[str, Array], start: Array) -> dict[str, Array]:
+    return jax.vmap(lambda one: _judged(follow, model, one, start))(laws)
 
 
-def _judged(follow: bool, model: GaussianModel, found: dict[str, Array], start: Array) -> dict[str, Array]:
-    """What was found, and how it ended; where it was stopped, by how it goes on."""
-    stopped, stalled = found["stopped"], found["stalled"]
-    state = found["t_last"], found["mean_last"], found["L_last"]
+def _judged(follow: bool, model: GaussianModel, law: dict[str, Array], start: Array) -> dict[str, Array]:
+    """What was law, and how it ended; where it was stopped, by how it goes on."""
+    stopped, stalled = law["stopped"], law["stalled"]
+    state = law["t_last"], law["mean_last"], law["L_last"]
 
     def judge(state: Any) -> Ending:
-        return ending(model, *state, start=start, trace0=found["trace0"], stopped=stopped, stalled=stalled)
+        return ending(model, *state, start=start, trace0=law["trace0"], stopped=stopped, stalled=stalled)
 
     followed = state
     if follow:
@@ -243,12 +246,12 @@ def _judged(follow: bool, model: GaussianModel, found: dict[str, Array], start: 
         end = judge(state)
     unbounded = stopped | (end.outcome == BLOW_UP)
     return {
-        **found,
+        **law,
         "outcome": end.outcome,
         "t_star": end.t_star,
         "pole_order": end.pole_order,
         "t_followed": followed[0],
-        "code": jnp.where(unbounded, Outcome.UNBOUNDED.code, found["code"]),
+        "code": jnp.where(unbounded, Outcome.UNBOUNDED.code, law["code"]),
     }
 
 

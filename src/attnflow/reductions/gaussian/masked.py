@@ -9,36 +9,34 @@ $$ \Gamma_s(x) = VM_sAx, \qquad M_s = \frac{\sum_{\tau\le s}\theta_\tau(\Sigma_\
 Reference: docs/theory/gaussian.md, Masked attention.
 """
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ...attention import AffineField, Linear
+from ...attention import AbstractAttention, AffineField, Linear
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums import check_width
 from ...pairsums.algebra import matmul
-from ...spaces import check_weights, is_concrete
+from ...spaces import Number, Numbers, check_weights, is_concrete
 from ._law import law
 from .velocity import check_time
 
 
 def masked_linear_velocity(
-    attention: Any,
-    alpha: Any,
-    Sigma: Any = None,
+    attention: AbstractAttention,
+    alpha: Numbers,
+    Sigma: Numbers | None = None,
     *,
-    L: Any = None,
-    theta: Any = None,
-    t: Any = 0.0,
+    L: Numbers | None = None,
+    weights: Numbers | None = None,
+    t: Number = 0.0,
 ) -> AffineField:
     r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
 
     **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order
     (one mean, or one covariance, stands for all positions);
-    `theta (S,)`, the masses of the positions, `None` for equal ones; `t`, the time that schedules are
+    `weights (S,)`, the masses $\theta$ of the positions, `None` for equal ones; `t`, the time that schedules are
     taken at.
     """
     if not isinstance(attention, Linear):
@@ -48,9 +46,9 @@ def masked_linear_velocity(
     if mean.ndim != 2:
         raise InputError(f"alpha has shape {mean.shape}; give one mean for every position, (S, d).")
     count, d = mean.shape
-    given = check_weights(theta, count)
+    given = check_weights(weights, count)
     if given is not None and is_concrete(given) and not given[0] > 0:
-        raise InputError("theta gives the first position no mass, so that it has nothing to read; leave it out.")
+        raise InputError("weights give the first position no mass, so that it has nothing to read; leave it out.")
     attention = at_time(attention, t)
     if attention.V is not None:
         check_width("V", attention.V, d)

@@ -13,17 +13,17 @@ from ...checks import finite_array, number
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums.algebra import matmul
-from ...spaces import is_concrete
+from ...spaces import Number, Numbers, is_concrete
 from ._law import law
 
 
 def velocity(
-    attention: Any,
-    alpha: Any,
-    Sigma: Any = None,
+    attention: AbstractAttention,
+    alpha: Numbers,
+    Sigma: Numbers | None = None,
     *,
-    L: Any = None,
-    t: Any = 0.0,
+    L: Numbers | None = None,
+    t: Number = 0.0,
 ) -> AffineField:
     r"""`(GL, c)` with $\Gamma(x) = c + G(x - \alpha)$ on $N(\alpha, \Sigma)$, $\Sigma = LL^\top$; many by leading axes.
 
@@ -45,7 +45,7 @@ def _velocities(attention: AbstractAttention, alpha: Array, L: Array) -> AffineF
     return jax.vmap(attention.gaussian)(alpha, L)
 
 
-def score_spread(attention: Any, L: Any) -> Float[Array, ""]:
+def score_spread(attention: AbstractAttention, L: Numbers) -> Float[Array, ""]:
     r"""$\|L^\top AL\|$, the standard deviation of scores, roughly; of several heads the largest.
 
     The law of finitely many tokens follows the Gaussian flow where this is at most ½ (docs/theory/gaussian.md).
@@ -63,7 +63,7 @@ def score_spread(attention: Any, L: Any) -> Float[Array, ""]:
     return jnp.linalg.norm(matmul(tile.queries, tile.keys.T), 2)
 
 
-def check_time(t: Any) -> None:
+def check_time(t: Number) -> None:
     """One finite number, where it is known."""
     if is_concrete(t):
         number("t", t)

@@ -1,9 +1,9 @@
-r"""Stacks of random layers, reduced: what their limit does to inner products, without a simulation.
+r"""Stacks of random layers, reduced: equations for inner products in the limit, without a simulation.
 
 With fresh Gaussian matrices in every layer tokens move by a stochastic equation whose noise all of them share. Two
 tokens are then a diffusion of one number, $q = \langle x_1, x_2\rangle$; and in high dimension $n$ equiangular tokens
-follow an ordinary equation, in which temperature enters through the probability that two random heads look at the same
-token.
+follow an ordinary equation, in which temperature enters through the probability that two random heads attend to the
+same token.
 
     from attnflow.reductions import homogenized
 

@@ -12,7 +12,6 @@ Reference: docs/theory/homogenized.md, Collapse in high dimension.
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -20,19 +19,20 @@ from scipy.interpolate import BarycentricInterpolator
 
 from ...checks import finite_array, number, whole
 from ...errors import InputError
+from ...spaces import Count, Number, Numbers
 from ._checked import cosines, inverse_temperature
 from .collisions import MOST, collisions
 
 NEAREST = 0.1  # at beta = infinity nodes in sqrt(1 - q) stop there, and the value at 0 is known
 
 
-def collapse_rate(q: Any, *, n: Any, beta: Any) -> np.ndarray:
+def collapse_rate(q: Numbers, *, n: Count, beta: Number) -> np.ndarray:
     r"""$\dot q$ at inner products `q` in $[0, 1]$; `beta` may be infinite."""
     q = cosines("q", q, least=0)
     return _rate(q, *collisions(q, n=n, beta=beta))
 
 
-def collapse_flow(ts: Any, *, n: Any, beta: Any, q0: Any = 0.0) -> np.ndarray:
+def collapse_flow(ts: Numbers, *, n: Count, beta: Number, q0: Number = 0.0) -> np.ndarray:
     r"""$q$ at the times `ts`, increasing, from $q_0 \in [0, 1]$ at the first of them.
 
     Time is $L\eta^2/H$ (times $d\sigma_V^2$): a stack of $L$ layers with the step $\eta$ and $H$ heads.
@@ -47,7 +47,7 @@ def collapse_flow(ts: Any, *, n: Any, beta: Any, q0: Any = 0.0) -> np.ndarray:
     return solved.y[0]
 
 
-def collapse_time(level: Any = 0.9, *, n: Any, beta: Any, q0: Any = 0.0) -> float:
+def collapse_time(level: Number = 0.9, *, n: Count, beta: Number, q0: Number = 0.0) -> float:
     r"""When inner products reach `level`, from $q_0$: $\int dq/\dot q$, by quadrature."""
     level, q0 = (float(cosines(name, number(name, v), least=0)) for name, v in (("level", level), ("q0", q0)))
     if not q0 <= level < 1:

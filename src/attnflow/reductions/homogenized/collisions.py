@@ -19,13 +19,14 @@ geometrically. At $\beta = \infty$ there are no Gumbel variables, and $F$ is biv
 Reference: docs/theory/homogenized.md, Collisions.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import ndtr
 
 from ...checks import whole
+from ...spaces import Count, Number, Numbers
 from ._checked import cosines, inverse_temperature
 
 REACH = 7.5  # standard deviations that Gaussian sums go: 1e-13 is beyond
@@ -46,14 +47,14 @@ class Collisions(NamedTuple):
     P1: np.ndarray
 
 
-def collisions(q: Any, *, n: Any, beta: Any) -> Collisions:
+def collisions(q: Numbers, *, n: Count, beta: Number) -> Collisions:
     r"""$P_0$ and $P_1$ for $n$ equiangular tokens with inner products `q` in $[0, 1]$; `beta` may be infinite.
 
     Both are $1/n$ at $\beta = 0$. Relative errors are below 1e-9 for $n \le 1000$, and below 1e-6 up to $n = 10^6$.
     """
     q, n, beta = cosines("q", q, least=0), whole("n", n, least=2, most=MOST), inverse_temperature(beta, infinite=True)
-    found = np.array([_both(value, n, beta) for value in q.ravel()]).reshape(-1, 2)
-    return Collisions(found[:, 0].reshape(q.shape), found[:, 1].reshape(q.shape))
+    pairs = np.array([_both(value, n, beta) for value in q.ravel()]).reshape(-1, 2)
+    return Collisions(pairs[:, 0].reshape(q.shape), pairs[:, 1].reshape(q.shape))
 
 
 def _both(q: float, n: int, beta: float) -> tuple[float, float]:

@@ -6,7 +6,7 @@ standard Gaussians. For two tokens it is a quadrature; for more it is sampled. A
 Reference: docs/theory/homogenized.md, The limit.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,7 +18,7 @@ from ...checks import finite_array, number, whole
 from ...errors import InputError
 from ...models.two_token_covariance import NODES, TOGETHER
 from ...models.two_token_covariance import two_token_covariance as _by_quadrature
-from ...spaces import Sphere, check_tokens, check_weights, checked_key, log_weights
+from ...spaces import Count, Key, Number, Numbers, Sphere, check_tokens, check_weights, checked_key, log_weights
 from ._checked import cosines, inverse_temperature
 
 DRAWN = 256  # matrices B at once
@@ -31,7 +31,7 @@ class SampledCovariance(NamedTuple):
     stderr: Float[Array, "n m"]
 
 
-def two_token_covariance(q: Any, *, beta: Any) -> tuple[np.ndarray, np.ndarray]:
+def two_token_covariance(q: Numbers, *, beta: Number) -> tuple[np.ndarray, np.ndarray]:
     r"""$(C_{11}, C_{12})$ per $\sigma_V^2$ of two tokens of equal weight with inner products `q`, in float64.
 
     $$ C_{11} = q + (1 - q)\,\mathbb E[A^2 + (1-A)^2], \qquad C_{12} = q + (1 - q)\,\mathbb E[A(1-A') + (1-A)A'], $$
@@ -44,8 +44,8 @@ def two_token_covariance(q: Any, *, beta: Any) -> tuple[np.ndarray, np.ndarray]:
     portions = np.zeros((max(1, -(-q.size // TOGETHER)), TOGETHER))  # one program serves single numbers and tables
     portions.flat[: q.size] = q.ravel()
     with jax.enable_x64(True):
-        found = [np.asarray(_compiled(jnp.asarray(some), jnp.asarray(beta, float), nodes)) for some in portions]
-    both = np.concatenate(found, axis=1)[:, : q.size]
+        parts = [np.asarray(_compiled(jnp.asarray(some), jnp.asarray(beta, float), nodes)) for some in portions]
+    both = np.concatenate(parts, axis=1)[:, : q.size]
     return both[0].reshape(q.shape), both[1].reshape(q.shape)
 
 
@@ -55,13 +55,13 @@ def _compiled(q: Array, beta: Array, nodes: int) -> Array:
 
 
 def covariance(
-    x: Any,
-    beta: Any,
+    x: Numbers,
+    beta: Number,
     *,
-    key: Any,
-    samples: Any = 4096,
-    points: Any = None,
-    weights: Any = None,
+    key: Key,
+    samples: Count = 4096,
+    points: Numbers | None = None,
+    weights: Numbers | None = None,
 ) -> SampledCovariance:
     r"""$C$ of tokens `x (n, d)` on the sphere by `samples` random matrices, with standard errors; per $\sigma_V^2$.
 
@@ -85,14 +85,14 @@ def covariance(
 
 
 def mean_field_covariance(
-    x: Any,
-    y: Any,
-    beta: Any,
+    x: Numbers,
+    y: Numbers,
+    beta: Number,
     *,
-    points: Any,
-    weights: Any = None,
-    key: Any,
-    samples: Any = 4096,
+    points: Numbers,
+    weights: Numbers | None = None,
+    key: Key,
+    samples: Count = 4096,
 ) -> SampledCovariance:
     r"""$\gamma_\mu(x, y) = \mathbb E_B\langle m^B_\mu(x), m^B_\mu(y)\rangle$ for a law $\mu$ of weighted `points`.
 
@@ -103,11 +103,11 @@ def mean_field_covariance(
     x, y = _rows("x", x), _rows("y", y)
     if x.shape[1] != y.shape[1]:
         raise InputError(f"x has dimension {x.shape[1]} and y has {y.shape[1]}; they share one space.")
-    found = covariance(np.concatenate([x, y]), beta, key=key, samples=samples, points=points, weights=weights)
-    return SampledCovariance(found.value[: len(x), len(x) :], found.stderr[: len(x), len(x) :])
+    joint = covariance(np.concatenate([x, y]), beta, key=key, samples=samples, points=points, weights=weights)
+    return SampledCovariance(joint.value[: len(x), len(x) :], joint.stderr[: len(x), len(x) :])
 
 
-def _rows(name: Any, x: Any) -> np.ndarray:
+def _rows(name: str, x: Numbers) -> np.ndarray:
     rows = np.atleast_2d(finite_array(name, x))
     if rows.ndim != 2 or not len(rows):
         raise InputError(f"{name} has shape {rows.shape}; give tokens as rows, (n, d).")

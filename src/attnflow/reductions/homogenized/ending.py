@@ -11,17 +11,16 @@ temperature, and the probability is $1 - \arccos(q_0)/\pi$: the angle is a marti
 Reference: docs/theory/homogenized.md, Where two tokens end.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from ...spaces import Count, Number, Numbers
 from ._checked import cosines, dimension, inverse_temperature
 from ._line import FAR, drift_and_spread
 from .exponents import antipodal_exponent
 
 
-def collapse_probability(q0: Any, *, d: Any, beta: Any) -> np.ndarray:
+def collapse_probability(q0: Numbers, *, d: Count, beta: Number) -> np.ndarray:
     r"""The probability that two tokens with the inner product $q_0$ meet in the end, for every $q_0$ in $[-1, 1]$.
 
     It does not depend on $\sigma_V$. The rest of the probability is to become opposite; exactly opposite tokens stay.

@@ -14,22 +14,21 @@ Two tokens meet at the same rate at every temperature. Opposite tokens attract e
 Reference: docs/theory/homogenized.md, Exponents.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ...checks import finite_array
 from ...errors import InputError
+from ...spaces import Count, Number, Numbers
 from ._checked import dimension, variance
 
 
-def collapse_exponent(d: Any, *, sigma_V: Any = None) -> float:
+def collapse_exponent(d: Count, *, sigma_V: Number | None = None) -> float:
     r"""$\Lambda_+$, the slope of $\log(1 - q)$ for two tokens that nearly coincide; `sigma_V=None` is $1/\sqrt d$."""
     d = dimension(d)
     return -(d - 1) * variance(sigma_V, d)
 
 
-def antipodal_exponent(d: Any, *, beta: Any, sigma_V: Any = None) -> np.ndarray:
+def antipodal_exponent(d: Count, *, beta: Numbers, sigma_V: Number | None = None) -> np.ndarray:
     r"""$\Lambda_-$, the slope of $\log(1 + q)$ for two tokens that are nearly opposite; vectorised over `beta`.
 
     Negative: opposite tokens attract each other with positive probability. Positive: only collapse remains.
@@ -39,7 +38,7 @@ def antipodal_exponent(d: Any, *, beta: Any, sigma_V: Any = None) -> np.ndarray:
     return np.asarray(variance(sigma_V, d) * ((d - 3) * K - (d - 1) * C_0))
 
 
-def antipodal_constants(beta: Any) -> tuple[np.ndarray, np.ndarray]:
+def antipodal_constants(beta: Numbers) -> tuple[np.ndarray, np.ndarray]:
     r"""$(C_0, K)$ for any $\beta \ge 0$; $C_0$ is the variance of what each of two opposite tokens reads."""
     beta = finite_array("beta", beta)
     if (beta < 0).any():

@@ -10,16 +10,15 @@ $$ C_{ij}(d - 2 + q_{ij}^2) - \tfrac{d-1}2(C_{ii} + C_{jj})q_{ij}, \qquad
 Reference: docs/theory/homogenized.md, Inner products.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ...checks import finite_array
 from ...errors import InputError
+from ...spaces import Count, Numbers
 from ._checked import cosines, dimension
 
 
-def inner_product_drift(q: Any, C: Any, *, d: Any) -> np.ndarray:
+def inner_product_drift(q: Numbers, C: Numbers, *, d: Count) -> np.ndarray:
     r"""The drift of every $q_{ij}$. `q (..., n, n)` are inner products of unit tokens in dimension `d`, `C` of the same
     shape is the covariance of what they read, times $\sigma_V^2$."""
     d = dimension(d)
@@ -28,14 +27,14 @@ def inner_product_drift(q: Any, C: Any, *, d: Any) -> np.ndarray:
     return C * (d - 2 + q**2) - (d - 1) / 2 * (own[..., :, None] + own[..., None, :]) * q
 
 
-def inner_product_variance(q: Any, C: Any) -> np.ndarray:
+def inner_product_variance(q: Numbers, C: Numbers) -> np.ndarray:
     r"""The quadratic variation of every $q_{ij}$ in a unit of time; it does not see the dimension."""
     q, C = _matrices(q, C)
     own = np.diagonal(C, axis1=-2, axis2=-1)
     return (1 - q**2) * (own[..., :, None] + own[..., None, :] - 2 * q * C)
 
 
-def _matrices(q: Any, C: Any) -> tuple[np.ndarray, np.ndarray]:
+def _matrices(q: Numbers, C: Numbers) -> tuple[np.ndarray, np.ndarray]:
     q, C = cosines("q", q), finite_array("C", C)
     if q.ndim < 2 or q.shape[-1] != q.shape[-2] or q.shape != C.shape:
         raise InputError(f"q and C have shapes {q.shape} and {C.shape}; give square matrices of one shape (..., n, n).")

@@ -18,6 +18,7 @@ from scipy.linalg import get_lapack_funcs
 
 from ...checks import finite_array, number
 from ...errors import InputError
+from ...spaces import Count, Number, Numbers
 from ._checked import cosines, dimension, duration, inverse_temperature, variance
 from ._line import drift_and_spread
 
@@ -52,7 +53,7 @@ class TwoTokenLaw(NamedTuple):
     def sd(self) -> float:
         return float(np.sqrt(self.mass @ (self.q - self.mean) ** 2))
 
-    def cdf(self, q: Any) -> np.ndarray:
+    def cdf(self, q: Numbers) -> np.ndarray:
         """The probability of a smaller or equal inner product; the mass of a grid point is spread over its cell."""
         q = cosines("q", q)
         h = self.y[2] - self.y[1]
@@ -68,7 +69,9 @@ class TwoTokenLaw(NamedTuple):
         return self.mass[1:-1] * np.cosh(self.y[1:-1]) ** 2 / h
 
 
-def two_token_law(q0: Any, T: Any, *, d: Any, beta: Any, sigma_V: Any = None, drift: Any = 0.0) -> TwoTokenLaw:
+def two_token_law(
+    q0: Number, T: Number, *, d: Count, beta: Number, sigma_V: Number | None = None, drift: Number = 0.0
+) -> TwoTokenLaw:
     r"""The law of $q$ at the time `T` (in $L\eta^2/H$: layers, step, heads) from $q_0$ strictly between -1 and 1.
 
     - `sigma_V`: the standard deviation of an entry of V; `None` is $1/\sqrt d$.
@@ -83,13 +86,13 @@ def two_token_law(q0: Any, T: Any, *, d: Any, beta: Any, sigma_V: Any = None, dr
 
 def two_token_expectation(
     phi: Callable[[np.ndarray], Any],
-    q0: Any,
-    T: Any,
+    q0: Number,
+    T: Number,
     *,
-    d: Any,
-    beta: Any,
-    sigma_V: Any = None,
-    drift: Any = 0.0,
+    d: Count,
+    beta: Number,
+    sigma_V: Number | None = None,
+    drift: Number = 0.0,
 ) -> np.ndarray:
     r"""$\mathbb E[\varphi(q_T)]$ from every $q_0$ in $[-1, 1]$; `phi` takes an array of numbers and may jump.
 
@@ -111,7 +114,7 @@ class _Scheme:
     The first point of `y0` is a grid point; what leaves the grid is at an end, and stays there.
     """
 
-    def __init__(self, y0: Any, T: Any, d: Any, beta: Any, sigma_V: Any, drift: Any):
+    def __init__(self, y0: Any, T: Number, d: Count, beta: Number, sigma_V: Number | None, drift: Number):
         d, v = dimension(d), number("drift", drift)
         beta, scale = inverse_temperature(beta), variance(sigma_V, d)
         y0 = np.atleast_1d(y0)
@@ -125,7 +128,9 @@ class _Scheme:
         low, high = y0.min() + T * min(b.min(), 0) - noise, y0.max() + T * max(b.max(), 0) + noise
         h = (high - low) / NODES
         if h > COARSEST:
-            raise InputError(f"T = {T:g} is so late that two tokens have decided; collapse_probability tells how.")
+            raise InputError(
+                f"T = {T:g} is so late that tokens are equal or opposite; collapse_probability says how often."
+            )
         # Carried far by the drift b, a law of the width sqrt(aT) is skewed by the grid, h^2 bT, and by the steps,
         # (bT)^3 / 2 steps^2: third cumulants, to be compared with the width.
         width, travel = np.sqrt(a * T), np.abs(b) * T
@@ -179,18 +184,18 @@ def _cell_means(phi: Callable[[np.ndarray], Any], scheme: _Scheme) -> tuple[np.n
     """Means over cells, which the order of the scheme needs at a jump; and the values at -1 and 1."""
     offsets = ((np.arange(WITHIN) + 0.5) / WITHIN - 0.5) * scheme.h
     try:
-        found = phi(np.tanh(scheme.y[:, None] + offsets[None])), phi(np.array([-1.0, 1.0]))
+        given = phi(np.tanh(scheme.y[:, None] + offsets[None])), phi(np.array([-1.0, 1.0]))
     except TypeError as error:
         raise InputError(f"phi must be a function of an array of numbers, written with NumPy ({error}).") from error
     # An indicator may say True and False.
-    known = (value * 1.0 if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value for value in found)
+    known = (value * 1.0 if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value for value in given)
     values, ends = (finite_array("phi(q)", value) for value in known)
     if values.shape != (len(scheme.y), WITHIN) or ends.shape != (2,):
         raise InputError("phi must give one number for every number of an array.")
     return values.mean(axis=1), ends
 
 
-def _inside(q0: Any) -> float:
+def _inside(q0: Number) -> float:
     if not -1 < q0 < 1:
         raise InputError(f"q0 = {q0:g} must lie strictly between -1 and 1; at the ends nothing moves.")
     return q0

@@ -7,8 +7,8 @@ The energy is strictly convex in $\mu$: the minimiser is unique, and $p \ge \min
 certifies it.
 
     perceptron = af.models.Perceptron([[1.0, 0.0]], omega=3.0, activation="relu")
-    found = af.reductions.localization.minimizer(perceptron, beta=1.0)
-    found.angles, found.masses, found.energy, found.verdict
+    law = af.reductions.localization.minimizer(perceptron, beta=1.0)
+    law.angles, law.masses, law.energy, law.verdict
     af.reductions.localization.expected_localization(perceptron, beta=1.0).reason
 
 Setting: arXiv:2601.21366; everything here is derived in docs/theory/perceptron.md.

@@ -46,7 +46,8 @@ class Landscape(NamedTuple):
 
     @property
     def enough(self) -> int:
-        """So many equispaced atoms (at least 16) cannot be told from a density in double precision: the first mode
+        """So many equispaced atoms (at least 16) are indistinguishable from a density in double precision: the
+        first mode
         that they confuse with a constant is $I_n(\\beta) < 10^{-16}I_0(\\beta)$."""
         n = np.arange(16, 2048, 2)
         return int(n[np.argmax(ive(n, self.beta) < 1e-16 * ive(0, self.beta))])
@@ -117,10 +118,10 @@ def landscape(perceptron: Any, beta: Any) -> Landscape:
         raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
     if isinstance(beta, bool | np.bool_):
         raise InputError(f"beta = {beta!r} is no number; give an inverse temperature, for example beta=1.0.")
-    found = number("beta", beta, least=0)
-    if not LEAST <= found <= LARGEST:
+    beta = number("beta", beta, least=0)
+    if not LEAST <= beta <= LARGEST:
         raise InputError(
-            f"beta = {found:g}: the energy is computed for 0 < beta, from {LEAST:g} to {LARGEST:g}; choose one there."
+            f"beta = {beta:g}: the energy is computed for 0 < beta, from {LEAST:g} to {LARGEST:g}; choose one there."
         )
     if depends_on_time(perceptron):
         raise InputError("this perceptron changes with time; give it at one time, models.at_time(perceptron, t).")
@@ -129,10 +130,10 @@ def landscape(perceptron: Any, beta: Any) -> Landscape:
         raise InputError(f"the neurons have dimension {a.shape[1]}; minimisers are computed on the circle, d = 2.")
     equal = max(1e-12, 4 * float(np.finfo(perceptron.a.dtype).eps))  # tokens may be of single precision
     length, angle = np.hypot(a[:, 0], a[:, 1]), np.arctan2(a[:, 1], a[:, 0])
-    here = Landscape(found, length, angle, b, omega, perceptron.function, equal)
+    here = Landscape(beta, length, angle, b, omega, perceptron.function, equal)
     with np.errstate(over="ignore", invalid="ignore"):
         orders = [here.external(GRID, order) for order in range(3)]
-        scale = float(ive(1, found) * np.exp(found) / found + np.ptp(orders[0]) / 2)
+        scale = float(ive(1, beta) * np.exp(beta) / beta + np.ptp(orders[0]) / 2)
     if not (all(np.isfinite(values).all() for values in orders) and np.isfinite(scale)):
         raise InputError("the potential of this perceptron overflows on the circle; take smaller a, b or omega.")
     return here._replace(scale=scale)

@@ -3,7 +3,7 @@ r"""The best masses at given angles: a convex quadratic programme on the simplex
 $$ \min_m\ \tfrac12 m^\top Km + U\cdot m, \qquad m \ge 0, \quad \sum_i m_i = 1 . $$
 
 With multipliers $z \ge 0$ of the masses and $\lambda$ of their sum, $Km + U - z = \lambda$ and $m_iz_i = \mu$, which
-falls to zero. A step is Newton's for these equations, in the form of Mehrotra (a trial step tells how far $\mu$ may
+falls to zero. A step is Newton's for these equations, in the form of Mehrotra (a trial step estimates how far $\mu$ may
 fall). There is no order in which constraints are tried, so that nothing can cycle. The kernel has few modes,
 $K = F^\top F$ with as many rows as there are modes above rounding, and the matrix of a step is $K$ plus a positive
 diagonal $D$: by Woodbury's formula a step solves with $I + FD^{-1}F^\top$.

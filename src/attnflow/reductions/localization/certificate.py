@@ -1,26 +1,25 @@
-r"""How far a law is from the minimiser, and whether what was found is atomic: the certificate of a law on the circle.
+r"""How far a law is from the minimiser, and whether it is atomic: the certificate of a law on the circle.
 
 The energy is convex, $E(\nu) \ge E(\mu) + \int p\,d(\nu - \mu)$, so that
 
 $$ 0 \le E(\mu) - E^* \le \text{gap} = \int p\,d\mu - \min p , $$
 
-and $\mu$ minimises exactly if $p = \min p$ on its support (Karush, Kuhn and Tucker). A law of few atoms is told from a
-density by the slack: how far $p$ stays above its minimum away from the atoms.
+and $\mu$ minimises exactly if $p = \min p$ on its support (Karush, Kuhn and Tucker). The slack distinguishes a law of
+few atoms from a density: it is how far $p$ stays above its minimum away from the atoms.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...checks import finite_array
 from ...errors import InputError
 from ...models import Perceptron
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._landscape import GRID, Landscape, Real, landscape
 
 FEW, GAP, SLACK = 0.75, 1e-8, 1e-5  # what a numerical verdict of atoms needs; gap and slack in units of the scale
-FLAT = 1e-8  # below this slack nothing is told from a density
+FLAT = 1e-8  # below this slack atoms and densities are not distinguished
 NEAR = 0.25  # the slack is that of angles farther than this from every atom; for beta > 4 it is half a width
 TOGETHER = 0.02  # atoms closer than this are one, in widths of the kernel
 
@@ -73,8 +72,8 @@ class Certificate:
         gap and slack below 1e-8. Gap and slack are in units of the scale.
 
         The coefficients $I_n(\\beta)$ of the kernel decay faster than any exponential: above some 16 atoms a law cannot
-        be told from a density in double precision ($\\beta \\le 1$; for large $\\beta$ some $\\sqrt{74\\beta}$, and
-        three quarters of that number take the place of 12). What is in between is undecided.
+        be distinguished from a density in double precision ($\\beta \\le 1$; for large $\\beta$ some
+        $\\sqrt{74\\beta}$, and three quarters of that number take the place of 12). What is in between is undecided.
         """
         gap, slack = self.relative_gap, self.slack / self.scale
         if self.atoms <= FEW * self._here.enough and gap < GAP and slack > SLACK:
@@ -84,16 +83,16 @@ class Certificate:
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not certain, in sentences; empty if nothing is."""
-        found = []
+        sentences = []
         if not self.relative_gap < GAP:
             few = f"; {len(self.angles)} atoms are all that were allowed" if self.capped else ""
-            found.append(
+            sentences.append(
                 f"The energy is above the least one by at most {self.gap:.2g}, {self.relative_gap:.1e} of its scale, "
                 f"and is not known better{few}."
             )
         elif self.verdict == "undecided":
-            found.append("Atoms cannot be told from a density here: p hardly rises away from the atoms.")
-        return tuple(found)
+            sentences.append("Atoms cannot be distinguished from a density here: p hardly rises away from the atoms.")
+        return tuple(sentences)
 
     @property
     def _here(self) -> Landscape:
@@ -107,8 +106,10 @@ class Certificate:
         )
 
 
-def certificate(x: Any, w: Any = None, *, perceptron: Perceptron, beta: Any, capped: bool = False) -> Certificate:
-    """The certificate of any atomic law: angles `(n,)` or points `(n, 2)`, masses `(n,)`, `None` for equal ones."""
+def certificate(
+    x: Numbers, weights: Numbers | None = None, *, perceptron: Perceptron, beta: Number, capped: bool = False
+) -> Certificate:
+    """The certificate of any atomic law: angles `(n,)` or points `(n, 2)`, `weights (n,)`, `None` for equal ones."""
     here = landscape(perceptron, beta)
     if not isinstance(capped, bool):
         raise InputError(f"capped = {capped!r} should be True or False.")
@@ -120,9 +121,9 @@ def certificate(x: Any, w: Any = None, *, perceptron: Perceptron, beta: Any, cap
         theta = np.arctan2(theta[:, 1], theta[:, 0])
     if theta.ndim != 1 or theta.size == 0:
         raise InputError(f"x has shape {theta.shape}; give angles (n,), or points of the circle (n, 2).")
-    mass = np.full(theta.size, 1 / theta.size) if w is None else finite_array("w", w)
+    mass = np.full(theta.size, 1 / theta.size) if weights is None else finite_array("weights", weights)
     if mass.shape != theta.shape or (mass < 0).any() or abs(mass.sum() - 1) > 1e-6:
-        raise InputError(f"w of shape {mass.shape} should be {theta.size} masses, none negative, that sum to 1.")
+        raise InputError(f"weights have shape {mass.shape}; give {theta.size}, none negative, that sum to 1.")
     theta, mass = theta[mass > 0] % (2 * np.pi), mass[mass > 0]  # no atom without mass
     order = np.argsort(theta)
     theta, mass = theta[order], mass[order]

@@ -1,7 +1,5 @@
 r"""Critical points of the landscape, in any dimension: $\nabla_S(K*\mu + U) = 0$ on the support of $\mu$."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +10,7 @@ from ...errors import InputError
 from ...flows import Run
 from ...models import Perceptron, PerceptronBlock, field
 from ...models.schedules import depends_on_time
-from ...spaces import Numbers, Sphere, check_tokens, check_weights
+from ...spaces import Count, Number, Numbers, Sphere, check_tokens, check_weights
 
 
 def criticality(
@@ -20,8 +18,8 @@ def criticality(
     weights: Numbers | None = None,
     *,
     perceptron: Perceptron | None = None,
-    beta: Any = None,
-    at: Any = -1,
+    beta: Number | None = None,
+    at: Count = -1,
 ) -> float:
     r"""$\max_i|\nabla_S(K*\mu + U)(x_i)|$ over tokens with weight: zero exactly at critical laws.
 
@@ -38,7 +36,7 @@ def criticality(
         x, w, perceptron, beta = run.xs[at], run.weights, run.model.perceptron, run.model.beta
     else:
         if perceptron is None or beta is None:
-            raise InputError("tokens do not know their potential; give perceptron= and beta=.")
+            raise InputError("the energy of tokens depends on the potential; give perceptron= and beta=.")
         if not (isinstance(at, int) and at == -1):
             raise InputError(f"at = {at!r} is for runs, and these are tokens at one time; leave at out.")
         x = check_tokens(tokens, Sphere())
@@ -46,12 +44,12 @@ def criticality(
     model = PerceptronBlock(beta, perceptron)
     if depends_on_time(model):
         raise InputError("beta or the perceptron changes with time, and so do critical points; give both at one time.")
-    found = float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
-    if not np.isfinite(found) and bool(jnp.isfinite(x).all()):
+    largest = float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
+    if not np.isfinite(largest) and bool(jnp.isfinite(x).all()):
         raise InputError(
             f"e^beta overflows in {x.dtype} at beta = {float(model.beta):g}; take a smaller one, or float64."
         )
-    return found
+    return largest
 
 
 @eqx.filter_jit

@@ -17,7 +17,7 @@ import numpy as np
 from ...checks import finite_array
 from ...errors import InputError
 from ...models import Perceptron
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ..uniform_measure import log_eigenvalue
 from ._landscape import Landscape, Real, landscape
 
@@ -42,7 +42,7 @@ class Density:
         return self.least >= -1e-12
 
 
-def density(perceptron: Perceptron, beta: Any) -> Density:
+def density(perceptron: Perceptron, beta: Number) -> Density:
     """The solution of $K*\\mu + U = $ const for potentials with finitely many modes (`linear`, `identity`), and for
     `exp` neurons with $|a_k| < \\beta$; others have none, and are refused in a sentence.
     """

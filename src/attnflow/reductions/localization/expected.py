@@ -1,4 +1,4 @@
-r"""Atoms or a density: what the Fourier coefficients of the potential say about the minimiser on the circle.
+r"""Atoms or a density: what the Fourier coefficients of the potential imply for the minimiser on the circle.
 
 If the support of the minimiser has a point of accumulation where $U$ is analytic, $K*\mu + U$ is constant on that arc,
 and then $\mu_n = -\beta U^{arc}_n/I_n(\beta)$ for the analytic continuation $U^{arc}$: only potentials whose
@@ -6,11 +6,12 @@ coefficients are, up to a bounded factor, those of the kernel have a minimiser t
 docs/theory/perceptron.md).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...models import Perceptron
+from ...spaces import Number
 from ._landscape import GRID, Landscape, landscape
 from .density import exponential_modes, of_modes, polynomial_modes
 
@@ -32,7 +33,7 @@ class Expected(NamedTuple):
     reason: str
 
 
-def expected_localization(perceptron: Perceptron, beta: Any) -> Expected:
+def expected_localization(perceptron: Perceptron, beta: Number) -> Expected:
     """Whether the minimiser of $E + U$ on the circle is atomic or has a density, by theory alone.
 
     >>> expected_localization(Perceptron([[1.0, 0.0]], omega=0.1, activation="linear"), beta=1.0).verdict
@@ -97,7 +98,7 @@ def _exponential(here: Landscape) -> Expected:
     rest = of_modes(exponential_modes(shorter))
     if not same.any():
         return _by_sign(rest.is_law, "|a| < beta: the coefficients I_n(|a|)/I_n(beta) decay")
-    # Neurons of length beta are the kernel itself: they ask for Diracs of mass -beta omega e^b.
+    # Neurons of length beta are the kernel itself: their density would be Diracs of mass -beta omega e^b.
     diracs = -here.beta * here.omega[same]
     mass = diracs.sum()
     if (diracs < 0).any() or rest.least < (mass - here.equal) / (2 * np.pi):

@@ -11,7 +11,6 @@ Reference of the method: Denoyelle, Duval, Peyré, Soubies, *The sliding Frank-W
 """
 
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,6 +18,7 @@ from scipy.optimize import minimize
 from ...checks import number, whole
 from ...errors import AttnflowWarning
 from ...models import Perceptron
+from ...spaces import Count, Number
 from ._landscape import GRID, Landscape, landscape
 from ._masses import best_masses
 from .certificate import GAP, TOGETHER, Certificate, certificate
@@ -26,44 +26,44 @@ from .certificate import GAP, TOGETHER, Certificate, certificate
 LIGHT = 1e-9  # an atom of less mass is dropped
 DIGITS = 1e-15  # of the scale: a smaller change of the energy is rounding
 PATIENCE = 2  # rounds without progress
-NODES = 512  # of the grid that the search begins with, or twice as many as cannot be told from a density
+NODES = 512  # of the grid that the search begins with, or twice as many as are indistinguishable from a density
 EMPTY = 1e-6  # a node of that grid with less mass is none
 
 
 def minimizer(
-    perceptron: Perceptron, beta: Any, *, atoms: Any = None, gap: Any = 1e-9, rounds: Any = 60
+    perceptron: Perceptron, beta: Number, *, atoms: Count | None = None, tol: Number = 1e-9, rounds: Count = 60
 ) -> Certificate:
     """The law of least energy $E + U$ on the circle, as atoms with a certificate.
 
     **Arguments:** `perceptron` with neurons in the plane; `beta`; `atoms`, after how many to give up (the minimiser may
-    be a density), by default as many as cannot be told from one: 16 for $\\beta \\le 1$, some $\\sqrt{74\\beta}$ for
-    large $\\beta$; `gap`, the error of the energy at which the search ends, in units of its scale; `rounds`, at most so
-    many.
+    be a density), by default as many as are indistinguishable from one: 16 for $\\beta \\le 1$, some $\\sqrt{74\\beta}$
+    for large $\\beta$; `tol`, the error of the energy at which the search ends, in units of its scale; `rounds`, at
+    most so many.
 
     A law that is not certified has `limits`; if that is not because of the number of `atoms`, there is a warning, too.
 
-    >>> found = minimizer(Perceptron([[3.0, 0.0]], activation="tanh"), beta=1.0)
-    >>> found.verdict, np.degrees(found.angles).round(3).tolist()
+    >>> law = minimizer(Perceptron([[3.0, 0.0]], activation="tanh"), beta=1.0)
+    >>> law.verdict, np.degrees(law.angles).round(3).tolist()
     ('atomic', [90.0, 270.0])
     """
     here = landscape(perceptron, beta)
     most = here.enough if atoms is None else whole("atoms", atoms)
-    goal, rounds = number("gap", gap, least=0), whole("rounds", rounds)
+    tol, rounds = number("tol", tol, least=0), whole("rounds", rounds)
     theta, mass = _from_grid(here, most)
-    found = []
+    laws = []
     if len(theta) <= most:
-        theta, mass = _search(here, theta, mass, most, goal, rounds)
-        found.append(certificate(theta, mass, perceptron=perceptron, beta=beta, capped=len(theta) >= most))
-    if not (found and found[0].relative_gap < goal):
-        found.append(certificate(*_equispaced(here, most), perceptron=perceptron, beta=beta, capped=True))
-    best = min(found, key=lambda one: one.gap)
-    if best.relative_gap >= max(goal, GAP) and not best.capped:
+        theta, mass = _search(here, theta, mass, most, tol, rounds)
+        laws.append(certificate(theta, mass, perceptron=perceptron, beta=beta, capped=len(theta) >= most))
+    if not (laws and laws[0].relative_gap < tol):
+        laws.append(certificate(*_equispaced(here, most), perceptron=perceptron, beta=beta, capped=True))
+    best = min(laws, key=lambda one: one.gap)
+    if best.relative_gap >= max(tol, GAP) and not best.capped:
         warnings.warn(f"the minimiser was not reached: {' '.join(best.limits)}", AttnflowWarning, stacklevel=2)
     return best
 
 
 def _search(
-    here: Landscape, theta: np.ndarray, mass: np.ndarray, most: int, goal: float, rounds: int
+    here: Landscape, theta: np.ndarray, mass: np.ndarray, most: int, tol: float, rounds: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slide, and add an atom where p is least, until the gap is small, atoms are spent, or neither the energy nor the
     gap falls any more. (A gap of $g$ costs an energy of order $g^2$, which is rounding before the gap is.)"""
@@ -76,7 +76,7 @@ def _search(
             best, least, blind = (theta, mass), missing, 0
         else:
             blind += 1
-        if least < goal or len(theta) >= most or blind > PATIENCE:
+        if least < tol or len(theta) >= most or blind > PATIENCE:
             break
         before = here.energy(theta, mass)
         theta, mass = _slide(here, *_with_atom(here, theta, mass, place, missing))

@@ -3,11 +3,11 @@ r"""The continuity equation of attention itself, in one dimension: no tokens, a 
 $$ \partial_t\mu + \operatorname{div}(\mu\,\Gamma_\mu) = 0 . $$
 
 - `_chart`: the circle and the line, and where their cells lie;
-- `_density`: what a user gives, as masses of cells;
+- `_density`: the initial density as masses of cells;
 - `_reconstruction`: from masses of cells to densities at faces, and to weights of a quadrature;
 - `_field`: the velocity at the faces, by the attention map;
 - `_scheme`: fluxes, steps, the compiled loop;
-- `solve`, `result`: what a user calls, and gets.
+- `solve`, `result`: the public function and its result.
 
 Derivations: docs/theory/mean-field.md. Reference: arXiv:2501.18322.
 """

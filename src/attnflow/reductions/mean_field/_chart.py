@@ -19,7 +19,7 @@ from ...spaces import Euclidean, Sphere
 
 
 def namespace(a: Any) -> Any:
-    """NumPy for its arrays, JAX for others: what is asked of a finished law needs no compilation."""
+    """NumPy for NumPy's arrays, JAX for others: properties of a finished law need no compilation."""
     return np if isinstance(a, np.ndarray) else jnp
 
 

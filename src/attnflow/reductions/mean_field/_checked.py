@@ -1,14 +1,13 @@
-"""The times of a solve, as users give them."""
-
-from typing import Any
+"""Checks of the times of a solve."""
 
 import numpy as np
 
 from ...checks import finite_array, number, whole
 from ...errors import InputError
+from ...spaces import Count, Number, Numbers
 
 
-def times(t0: Any, t1: Any, ts: Any, save: Any) -> tuple[float, float, np.ndarray]:
+def times(t0: Number, t1: Number | None, ts: Numbers | None, save: Count | None) -> tuple[float, float, np.ndarray]:
     """Initial time, final time, and the times to keep."""
     if ts is not None and save is not None:
         raise InputError("give the times to keep as ts, or their number as save, not both.")

@@ -1,4 +1,4 @@
-"""A density as users give it, a function or values on cells, as the masses of cells."""
+"""The initial density, a function or values on cells, as masses of cells."""
 
 from collections.abc import Callable
 from typing import Any

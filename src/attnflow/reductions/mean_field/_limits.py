@@ -1,9 +1,9 @@
-r"""What a grid does not resolve of a law: sentences, each shown by a number.
+r"""What a grid does not resolve of a law, in sentences, each with a number that shows it.
 
 - *Peaks* narrower than four cells: `unresolved`, in `result`.
 - *Details.* From cells of twice the width the masses of the cells are predicted by a polynomial of degree four, exact
-  for the averages of five such cells (Harten's multiresolution). What is misplaced is what only this grid sees, and it
-  is an upper bound of what a finer one would add, as long as the law is smooth.
+  for the averages of five such cells (Harten's multiresolution). What is misplaced is resolved by this grid alone, and
+  it is an upper bound of what a finer one would add, as long as the law is smooth.
 - *Attention* narrower than a cell.
 - *Tails.* A query reads a law tilted by its score. If tails that hold a part of $10^{-10}$ of the mass decide the
   velocity, so do the ends of the interval, where a density is cut off: past the blow-up of a Gaussian that is all.

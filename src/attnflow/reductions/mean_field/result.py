@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -14,12 +15,12 @@ from ...checks import whole
 from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention
-from ...spaces import checked_key
+from ...spaces import Count, Key, checked_key
 from ._chart import Chart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
 
-NARROW = 4  # cells: peaks of a smaller width at half their height are told
+NARROW = 4  # cells: narrower peaks, at half their height, are reported
 
 ENDED = {
     Outcome.MAX_STEPS: "The law did not reach its final time within max_steps steps; raise max_steps or lower cells.",
@@ -35,7 +36,7 @@ class MeanField:
     - `masses (T, N)`: of the cells; `density (T, N)`, their averages; `mass (T,)`, all together, one.
     - `ends (T, 2)` of the grid, `faces (T, N + 1)`, `centres (T, N)`: angles, or numbers.
     - `weights (T, N)`: masses at the centres that integrate smooth functions to fourth order; `mean(f)` uses them.
-    - `tokens(at)`, `quantiles(n, at)`, `sample(n, at, key=…)`: tokens that represent the law at one time.
+    - `tokens(at=…)`, `quantiles(n, at=…)`, `sample(n, at=…, key=…)`: tokens that represent the law at one time.
     - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells; `details (T,)`, the part of the mass
       that half as many cells would misplace.
     - `resolved`: whether nothing speaks against the law; `limits`, sentences on what does; `resolution`, these in one.
@@ -88,7 +89,7 @@ class MeanField:
         """Masses at the centres, for integrals of smooth functions."""
         return quadrature_weights(self.masses, self.chart.periodic)
 
-    def mean(self, f: Any) -> np.ndarray:
+    def mean(self, f: Callable[[np.ndarray], Any]) -> np.ndarray:
         r"""$\int f\,d\mu_t$ at every time, for a function of angles, or of numbers, that takes an array `(T, N)`."""
         if not callable(f):
             raise InputError(f"a {type(f).__name__} is no function; give one that takes an array, for example np.cos.")
@@ -99,7 +100,7 @@ class MeanField:
             raise InputError(f"the function returned shape {values.shape} for {self.masses.shape}; one value each.")
         return np.sum(self.weights * values, axis=1)
 
-    def energy(self, scale: Any = None) -> np.ndarray:
+    def energy(self, scale: str | None = None) -> np.ndarray:
         """The model's declared energy at every time, as `af.energy`; a model without one is refused in a sentence."""
         if scale is not None and not isinstance(scale, str):
             raise InputError(f"energy scale {scale!r} is no name; leave it out for the default.")
@@ -107,26 +108,26 @@ class MeanField:
         energy = self.model.energy()
         return np.asarray(_energies(energy, points, jnp.asarray(self.weights), energy.scale(scale)))
 
-    def tokens(self, at: int = -1) -> Float[Array, "N d"]:
+    def tokens(self, *, at: Count = -1) -> Float[Array, "N d"]:
         """The centres as tokens; `weights[at]` are their masses, for `af.simulate(…, weights=…)`."""
         return jnp.asarray(self.chart.points(self.centres[self._saved(at)]))
 
-    def quantiles(self, n: Any, at: int = -1) -> Float[Array, "n d"]:
+    def quantiles(self, n: Count, *, at: Count = -1) -> Float[Array, "n d"]:
         r"""`n` tokens of equal mass, at the levels $(i - \frac12)/n$; on the circle counted from the angle 0."""
         count = whole("n", n)
         return self._at_levels((np.arange(count) + 0.5) / count, at)
 
-    def sample(self, n: Any, at: int = -1, *, key: Any) -> Float[Array, "n d"]:
+    def sample(self, n: Count, *, at: Count = -1, key: Key) -> Float[Array, "n d"]:
         """`n` independent tokens from the law, uniform within a cell."""
         count = whole("n", n)
         return self._at_levels(np.asarray(jax.random.uniform(checked_key(key), (count,))), at)
 
-    def _at_levels(self, levels: np.ndarray, at: int) -> Array:
+    def _at_levels(self, levels: np.ndarray, at: Count) -> Array:
         at = self._saved(at)
         below = np.concatenate([[0.0], np.cumsum(self.masses[at])])
         return jnp.asarray(self.chart.points(np.interp(levels * below[-1], below, self.faces[at])))
 
-    def _saved(self, at: Any) -> int:
+    def _saved(self, at: Count) -> int:
         return whole("at", at, -len(self.ts), len(self.ts) - 1)
 
     @property
@@ -149,17 +150,17 @@ class MeanField:
         """Why the law is not to be trusted, and from when on, in sentences; empty if it is resolved."""
         known = np.isfinite(self.masses).all(axis=1) & np.isfinite(self.ends).all(axis=1)
         ts, ends, masses = self.ts[known], self.ends[known], self.masses[known]
-        cells, told = self.masses.shape[1], []
+        cells, sentences = self.masses.shape[1], []
         if self.result is not Outcome.SUCCESSFUL:
-            told.append(ENDED.get(self.result, self.result.value))
+            sentences.append(ENDED.get(self.result, self.result.value))
         if not known.all():
-            told.append(f"There is no law at {int(np.sum(~known))} of the {len(self.ts)} times, from t = "
+            sentences.append(f"There is no law at {int(np.sum(~known))} of the {len(self.ts)} times, from t = "
                         f"{self.ts[np.argmin(known)]:.4g} on: these rows are NaN.")  # fmt: skip
-        told.append(narrow_attention(self.model, self.chart, ts, ends, cells))
+        sentences.append(narrow_attention(self.model, self.chart, ts, ends, cells))
         unresolved, rough = self.unresolved[known], self.details[known]
         lost = unresolved > MUCH
         if lost.any():
-            told.append(
+            sentences.append(
                 f"From t = {ts[np.argmax(lost)]:.4g} on there is mass ({unresolved[-1]:.0%} at the end) in clusters "
                 f"narrower than {NARROW} of the {cells} cells: their width is that of the grid, and they are moved as "
                 "atoms; take more cells if that matters."
@@ -167,12 +168,12 @@ class MeanField:
         early = (rough > MUCH) & ~np.logical_or.accumulate(lost)
         if early.any():
             first = int(np.argmax(early))
-            told.append(
+            sentences.append(
                 f"At t = {ts[first]:.4g} the {cells} cells are too few for the law: half as many would misplace "
                 f"{rough[first]:.0%} of its mass; take more cells."
             )
-        told.append(deciding_tails(self.model, self.chart, ts, ends, masses))
-        return tuple(sentence for sentence in told if sentence)
+        sentences.append(deciding_tails(self.model, self.chart, ts, ends, masses))
+        return tuple(sentence for sentence in sentences if sentence)
 
     @property
     def resolution(self) -> str:

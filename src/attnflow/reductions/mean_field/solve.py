@@ -14,29 +14,29 @@ from ...flows.compiled import timed_call
 from ...flows.provenance import provenance
 from ...models import SelfAttention, jump_times
 from ...pairsums import Full, resolve_kernel
-from ...spaces import is_concrete
+from ...spaces import Count, Number, Numbers, is_concrete
 from ._chart import Chart, chart_of
 from ._checked import times
-from ._density import checked_interval, initial_masses
+from ._density import Density, checked_interval, initial_masses
 from ._field import TABLE, Field, State, cells_of_attention, score_table
 from ._scheme import Plan, solve
 from .result import ENDED, MeanField
 
 
 def mean_field(
-    model: Any,
-    density: Any,
+    model: SelfAttention,
+    density: Density,
     *,
-    t0: Any = 0.0,
-    t1: Any = None,
-    ts: Any = None,
-    save: Any = None,
-    cells: Any = None,
-    interval: Any = None,
-    cfl: Any = 0.5,
-    max_steps: Any = 1_000_000,
-    kernel: Any = "auto",
-    throw: Any = True,
+    t0: Number = 0.0,
+    t1: Number | None = None,
+    ts: Numbers | None = None,
+    save: Count | None = None,
+    cells: Count | None = None,
+    interval: Numbers | None = None,
+    cfl: Number = 0.5,
+    max_steps: Count = 1_000_000,
+    kernel: str = "auto",
+    throw: bool = True,
 ) -> MeanField:
     r"""Solve $\partial_t\mu + \operatorname{div}(\mu\,\Gamma_\mu) = 0$ on the circle or on the line.
 
@@ -55,8 +55,8 @@ def mean_field(
 
     **Returns:** a `MeanField`. Third order for smooth laws, in cells and steps together. Mass is conserved, and no
     density is negative, also when a law becomes a sum of Diracs. These are a cell or two wide then, and move as atoms,
-    which `resolution` tells, besides all else that
-    the grid does not resolve (`limits`). Computed outside `jit`; in float32 mass is conserved to its six digits only.
+    which `resolution` says, with all else that the grid
+    does not resolve (`limits`). Computed outside `jit`; in float32 mass is conserved to its six digits only.
 
     ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
     """
@@ -84,12 +84,12 @@ def mean_field(
     numbers = {k: jnp.asarray(v, law.masses.dtype) for k, v in (("t0", start), ("cfl", cfl), ("stops", stops))}
     numbers["max_steps"] = jnp.asarray(whole("max_steps", max_steps, most=2**31 - 1))
     timed = timed_call(solve, plan, Field(model, table), law, numbers)
-    found, moved, steps, code = (np.asarray(part) for part in timed.value)
+    masses_at, moved, steps, code = (np.asarray(part) for part in timed.value)
     at = np.searchsorted(stops, kept)
     result = MeanField(
         ts=kept,
         ends=moved[at],
-        masses=found[at],
+        masses=masses_at[at],
         model=model,
         clock=model.clock,
         code=int(code),
@@ -110,7 +110,7 @@ def _checked_model(model: Any) -> SelfAttention:
         )
     if type(model.pairs) is not Full or model.pairs.skip is not None or model.pairs.normalized:
         raise InputError(
-            f"{type(model.pairs).__name__} pairs tell tokens apart, by their order or name, which a density forgets; "
+            f"{type(model.pairs).__name__} pairs distinguish tokens by order or name, which a density has not; "
             "leave pairs out, or follow tokens with simulate."
         )
     if not model.attention.continuous:
@@ -133,7 +133,7 @@ def _check_dimension(model: SelfAttention, chart: Chart) -> None:
         raise InputError(f"{where}: {reason}; follow tokens with simulate.") from None
 
 
-def _part_of_a_cell(cfl: Any) -> float:
+def _part_of_a_cell(cfl: Number) -> float:
     part = number("cfl", cfl)
     if not 0 < part <= 1:
         raise InputError(f"cfl = {part:g} is no part of a cell; take a number above 0, at most 1, by default 0.5.")

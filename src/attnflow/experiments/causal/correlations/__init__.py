@@ -63,15 +63,15 @@ def _closed_form(cell: Cell) -> "xarray.Dataset":
     # In s = e^{-v²} the singularity at the first source is gone, and the integrand falls like a Gaussian.
     nodes, weights = np.polynomial.legendre.leggauss(200)
     v = 5 * (nodes + 1)
-    integrand = af.reductions.causal.two_time(1.0, np.exp(-(v**2)), a=a, slope=1.0) * 2 * v * np.exp(-(v**2))
+    integrand = af.reductions.causal.two_time(1.0, np.exp(-(v**2)), a=a, context_slope=1.0) * 2 * v * np.exp(-(v**2))
     return xarray.Dataset(
         {
             "psi": float(np.abs(af.reductions.causal.psi(c, y) / series - 1).max()),
             "total": 5 * float(weights @ integrand),
-            "two_time": ("source", af.reductions.causal.two_time(1.0, SOURCES, a=a, slope=1.0)),
-            "equal_time": ("source", af.reductions.causal.equal_time(1.0, SOURCES, a=a, slope=1.0)),
-            "g": ("s", af.reductions.causal.two_time(1.0, s, a=a, slope=1.0)),
-            "h": ("s", af.reductions.causal.equal_time(1.0, s, a=a, slope=1.0)),
+            "two_time": ("source", af.reductions.causal.two_time(1.0, SOURCES, a=a, context_slope=1.0)),
+            "equal_time": ("source", af.reductions.causal.equal_time(1.0, SOURCES, a=a, context_slope=1.0)),
+            "g": ("s", af.reductions.causal.two_time(1.0, s, a=a, context_slope=1.0)),
+            "h": ("s", af.reductions.causal.equal_time(1.0, s, a=a, context_slope=1.0)),
         },
         coords={"source": list(SOURCES), "s": s},
     )
@@ -106,7 +106,7 @@ def _estimate(cell: Cell, salt: int, **options: Any) -> Any:
 
     key = jax.random.fold_in(jax.random.key(cell["seed"]), salt)
     return af.reductions.causal.estimate_correlations(
-        key, n=cell["n"], t=1.0, slope=1.0, replicas=cell["replicas"], **options
+        key, n=cell["n"], t=1.0, context_slope=1.0, replicas=cell["replicas"], **options
     )
 
 

@@ -38,17 +38,20 @@ def _closed_form(cell: Cell) -> "xarray.Dataset":
 
     import attnflow as af
 
-    least = np.array([af.reductions.causal.profile_minimum(t, beta=1.0, slope=1.0) for t in TIMES])
+    least = np.array([af.reductions.causal.profile_minimum(t, beta=1.0, context_slope=1.0) for t in TIMES])
     curve = np.arange(1, 49) / 10
-    without = af.reductions.causal.retrieval_profile(np.geomspace(1e-9, 1, 4000), 1.0, beta=1.0, slope=0.0)
+    without = af.reductions.causal.retrieval_profile(np.geomspace(1e-9, 1, 4000), 1.0, beta=1.0, context_slope=0.0)
     return xarray.Dataset(
         {
-            "critical": ("beta", af.reductions.causal.critical_time(beta=list(BETAS), slope=1.0)),
-            "curve": ("inverse_temperature", af.reductions.causal.critical_time(beta=curve, slope=1.0)),
+            "critical": ("beta", af.reductions.causal.critical_time(beta=list(BETAS), context_slope=1.0)),
+            "curve": ("inverse_temperature", af.reductions.causal.critical_time(beta=curve, context_slope=1.0)),
             "argmin": ("time", least[:, 0]),
             "minimum": ("time", least[:, 1]),
-            "last": float(af.reductions.causal.retrieval_profile(1.0, 1.0, beta=1.0, slope=1.0)),
-            "by_slope": ("slope", [af.reductions.causal.profile_minimum(1.0, beta=1.0, slope=x).s for x in SLOPES]),
+            "last": float(af.reductions.causal.retrieval_profile(1.0, 1.0, beta=1.0, context_slope=1.0)),
+            "by_slope": (
+                "slope",
+                [af.reductions.causal.profile_minimum(1.0, beta=1.0, context_slope=x).s for x in SLOPES],
+            ),
             "steps_without_slope": float(np.diff(without).max()),
             "rises_at_five": float(np.diff(_plotted(5.0)).max()),
         },
@@ -62,7 +65,7 @@ def _plotted(t: float) -> "numpy.ndarray":
 
     import attnflow as af
 
-    return af.reductions.causal.retrieval_profile(np.linspace(0.02, 0.98, 800), t, beta=1.0, slope=1.0)
+    return af.reductions.causal.retrieval_profile(np.linspace(0.02, 0.98, 800), t, beta=1.0, context_slope=1.0)
 
 
 def _double_well(cell: Cell) -> "xarray.Dataset":
@@ -90,7 +93,7 @@ def _draws(cell: Cell) -> "xarray.Dataset":
     below, above = rng.uniform(0.001, 1, draws), np.exp(rng.uniform(0, 3, draws))
     shapes: dict[str, Any] = {}
     for name, modes in (("several", 20), ("one", 1)):
-        options = {"beta": beta, "slope": slope, "classes": classes, "modes": modes}
+        options = {"beta": beta, "context_slope": slope, "classes": classes, "modes": modes}
         critical = af.reductions.causal.critical_time(**options)
         for where, factor in (("below", below), ("above", above)):
             shape = af.reductions.causal.profile_shape(factor * critical, **options)
@@ -107,13 +110,13 @@ def _simulation(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     estimate = af.reductions.causal.estimate_correlations(
-        jax.random.key(cell["seed"]), n=N, t=1.0, beta=1.0, slope=1.0, modes=MODES, replicas=cell["replicas"]
+        jax.random.key(cell["seed"]), n=N, t=1.0, beta=1.0, context_slope=1.0, modes=MODES, replicas=cell["replicas"]
     )
     s, value, stderr = estimate.profile(edges=EDGES)
     w = af.pairsums.weight_matrix(af.Causal(strict=True, slope=1 / N, normalized=True), N)
     modes = af.reductions.causal.two_time_matrix(1.0, af.reductions.causal.rates(1.0, MODES), np.asarray(w))[:, :-1]
     matrix = af.reductions.causal.window(modes=MODES) @ modes
-    continuum = af.reductions.causal.retrieval_profile(estimate.s, 1.0, beta=1.0, slope=1.0, modes=MODES)
+    continuum = af.reductions.causal.retrieval_profile(estimate.s, 1.0, beta=1.0, context_slope=1.0, modes=MODES)
     batches = np.einsum("bms,m->bs", estimate.batches, af.reductions.causal.window(modes=MODES))
     at, spread = smoothed_minimum(estimate.s, batches)
     return xarray.Dataset(

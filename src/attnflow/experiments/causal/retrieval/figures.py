@@ -16,7 +16,7 @@ def u_shape(results: Results) -> Any:
 
     data = results.select(part="simulation")
     points = (data["bin"].values, data["value"].values, data["stderr"].values)
-    return plot.retrieval_profile(1.0, beta=1.0, slope=1.0, modes=MODES, points=points, n=N)
+    return plot.retrieval_profile(1.0, beta=1.0, context_slope=1.0, modes=MODES, points=points, n=N)
 
 
 def profiles(results: Results) -> Any:
@@ -37,11 +37,11 @@ def profiles(results: Results) -> Any:
             height = 1 if ax is left else 0
             for t, shade in zip(times, np.linspace(0.15, 1, len(times)), strict=True):
                 colour = plot.TIME(shade)
-                S = causal.retrieval_profile(s, t, beta=1.0, slope=1.0)
+                S = causal.retrieval_profile(s, t, beta=1.0, context_slope=1.0)
                 named = ax is left or t in (1.0, 1.5, 2.0)
                 drawn = S / S.min() if ax is left else S - S.min()
                 ax.plot(s, drawn, color=colour, label=f"$t = {t:g}$" if named else None)
-                least = causal.profile_minimum(t, beta=1.0, slope=1.0)
+                least = causal.profile_minimum(t, beta=1.0, context_slope=1.0)
                 if np.isfinite(least.s):
                     ax.plot(least.s, height, "o", ms=6, color=colour, mec="white", mew=0.7, zorder=3)
             ax.set(xlabel=r"source position $\sigma_0$", xlim=(0, 1))

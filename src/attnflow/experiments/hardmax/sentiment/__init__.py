@@ -43,6 +43,7 @@ def cells(scale: str) -> list[Cell]:
 
 
 def compute(cell: Cell) -> "xarray.Dataset":
+    import jax
     import numpy as np
     import xarray
 
@@ -51,7 +52,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
     reviews = _reviews(cell)
     options = {**OPTIONS[cell["data"]], **{name: cell[name] for name in ("epochs",) if name in cell}}
-    classifier = sentiment.train(reviews, d=cell["d"], seed=cell["seed"], **options)
+    classifier = sentiment.train(reviews, d=cell["d"], key=jax.random.key(cell["seed"]), **options)
     trained = classifier.trained
     new, led = classifier.reviews, classifier.led(classifier.reviews.texts)
     counts = leaders.counts(led)
@@ -82,6 +83,8 @@ def compute(cell: Cell) -> "xarray.Dataset":
 
 
 def _reviews(cell: Cell) -> Any:
+    import jax
+
     from attnflow.language import load_imdb, load_vader_snippets
 
     if cell["data"] == "planted":
@@ -89,7 +92,7 @@ def _reviews(cell: Cell) -> Any:
     if cell["data"] == "vader":
         return load_vader_snippets()
     reviews = load_imdb()
-    return reviews.shuffled(cell["seed"]).split(SHORT)[0] if cell["data"] == "imdb-short" else reviews
+    return reviews.shuffled(jax.random.key(cell["seed"])).split(SHORT)[0] if cell["data"] == "imdb-short" else reviews
 
 
 def _examples(classifier: Any, led: Any) -> dict[str, str]:

@@ -90,6 +90,7 @@ def _fractions(cell: Cell) -> "xarray.Dataset":
 
 def _stress(cell: Cell) -> "xarray.Dataset":
     """A family of difficult data, both modes: refused networks, and the largest error of the others."""
+    import jax
     import numpy as np
     import xarray
 
@@ -103,7 +104,7 @@ def _stress(cell: Cell) -> "xarray.Dataset":
         inputs, outputs = FAMILIES[cell["family"]](np.random.default_rng([cell["seed"], k]))
         for mode in MODES:
             try:
-                report = af.interpolate(inputs, outputs, mode=mode, seed=k).verify()
+                report = af.interpolate(inputs, outputs, mode=mode, key=jax.random.key(k)).verify()
             except InputError:
                 refused += 1
                 continue

@@ -55,7 +55,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
     sign = np.sign(space.basis[0, 0])
     e, left, top = sign * space.basis[:, 0], sign * space.left[0], np.linalg.eigh(V)[1][:, -1]
     plus = float(w[x0 @ left > 0].sum())
-    W2 = af.measures.two_diracs(xs, e, (plus, 1 - plus), w=w)
+    W2 = af.measures.two_diracs(xs, e, (plus, 1 - plus), weights=w)
     overlap = (xs @ top) ** 2 @ w
     limit = np.asarray(af.reductions.zero_temperature_flow(x0, [0.0, *SYNCHRONOUS], V=V, B=B))[1:]
     same = np.searchsorted(ts, np.array(SYNCHRONOUS) - 1e-6)
@@ -66,7 +66,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
             "W2": (("beta", "time"), W2),
             "overlap_E": (("beta", "time"), (xs @ e) ** 2 @ w),
             "overlap_top": (("beta", "time"), overlap),
-            "synchronous": (("beta", "synchronous_time"), af.measures.synchronous(xs[:, same], limit, w)),
+            "synchronous": (("beta", "synchronous_time"), af.measures.synchronous(xs[:, same], limit, weights=w)),
             "t_min": ("beta", [r.t_min for r in reports]),
             "W2_min": ("beta", [r.W2_min for r in reports]),
             "exit": ("beta", [np.nan if r.exit is None else r.exit for r in reports]),

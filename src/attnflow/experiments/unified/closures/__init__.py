@@ -73,12 +73,13 @@ def _closures(cell: Cell) -> "xarray.Dataset":
 
 def _tokens(cell: Cell) -> "xarray.Dataset":
     """Mean and covariance of n tokens at t = 1 under every map."""
+    import jax
     import numpy as np
     import xarray
 
     import attnflow as af
 
-    x0 = af.gaussian.cloud(cell["n"], ALPHA, SIGMA, seed=SCRAMBLE)
+    x0 = af.gaussian.cloud(cell["n"], ALPHA, SIGMA, key=jax.random.key(SCRAMBLE))
     together = {name: base_map(name) for name in AT_ONE if name != "Sinkhorn"}
     many = af.simulate(_side_by_side(list(together.values())), np.tile(x0, (1, len(together))), **_options(1.0))
     # `SelfAttention` computes Sinkhorn's potentials from those of the last step.
@@ -93,6 +94,7 @@ def _tokens(cell: Cell) -> "xarray.Dataset":
 
 def _coupling(cell: Cell) -> "xarray.Dataset":
     """Sinkhorn attention: a score of rank one, the growth of the factor, and the family from softmax to Sinkhorn."""
+    import jax
     import jax.numpy as jnp
     import numpy as np
     import xarray
@@ -102,7 +104,7 @@ def _coupling(cell: Cell) -> "xarray.Dataset":
     L = np.linalg.cholesky(np.array(SIGMA))
     A = np.outer(*RANK_ONE)
     flat = af.Sinkhorn(B=A.T, V=base_map("softmax").V)
-    x = af.gaussian.cloud(1024, ALPHA, SIGMA, seed=SCRAMBLE)
+    x = af.gaussian.cloud(1024, ALPHA, SIGMA, key=jax.random.key(SCRAMBLE))
     seen = np.asarray(flat(jnp.asarray(x), jnp.asarray(x)))
     fitted = np.linalg.lstsq(np.column_stack([x - ALPHA, np.ones(len(x))]), seen, rcond=None)[0][:2].T
     G = np.asarray(af.gaussian.velocity(flat, ALPHA, L=L).GL) @ np.linalg.inv(L)

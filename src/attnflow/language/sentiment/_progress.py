@@ -1,17 +1,17 @@
-"""What a person sees while a classifier is trained."""
+"""The progress of a training on standard error."""
 
 import sys
 from typing import Any
 
 
-class Teller:
-    """A bar on a terminal, one line for each look elsewhere, both on standard error; nothing unless asked."""
+class TrainingProgress:
+    """A bar on a terminal; elsewhere one line for each measurement; nothing with `show=False`."""
 
     def __init__(self, epochs: int, show: bool):
         self._bar = self._task = None
         self._show, self._epochs = show, epochs
 
-    def __enter__(self) -> "Teller":
+    def __enter__(self) -> "TrainingProgress":
         if self._show:
             from rich.console import Console
             from rich.progress import Progress
@@ -28,11 +28,11 @@ class Teller:
             self._bar.stop()
 
     def __call__(self, row: dict[str, Any]) -> None:
-        told = f"epoch {row['epoch']}/{self._epochs}" + "".join(
+        line = f"epoch {row['epoch']}/{self._epochs}" + "".join(
             f", {name} loss {row[f'{name}_loss_softmax']:.4f} accuracy {row[f'{name}_accuracy_hardmax']:.3f}"
             for name in ("train", "test")
         )
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=row["epoch"], description=told)
+            self._bar.update(self._task, completed=row["epoch"], description=line)
         elif self._show:
-            print(told, file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
