@@ -134,7 +134,7 @@ def ensemble(
         )
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
-    warn_if_narrowed("weights", weights)
+    warn_if_narrowed("weights", weights, stacklevel=3)
     w = check_weights(weights, n)
     dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)

@@ -43,7 +43,8 @@ class Run:
     - `info`: named arrays, `info[name]`, with the names of their axes in `info_dims[name]`; with `log_scale (T,)` among
       them the tokens are $e^s$ times `xs`. (The constructor takes `{name: (dims, array)}`, too.)
     - `result`: how it ended, and `sentence`, with what to do about it.
-    - `stats`: steps, and compile and run seconds; of fixed steps `coarseness`, above 1 where they are too long.
+    - `stats`: steps, and compile and run seconds; of fixed steps, but for layers, `coarseness`, above 1 where they are
+      too long.
     - `model`, `provenance`: what was run, and by what.
     """
 

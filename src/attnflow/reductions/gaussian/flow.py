@@ -15,7 +15,7 @@ from ..._numbers import number, whole
 from ..._parameters import parameter
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
-from ...flows._asked import TOLERANCES, step_options, times
+from ...flows._asked import TOLERANCES, check_clock, step_options, times
 from ...flows._compiled import timed_call
 from ...flows._outcome import ending as solved
 from ...flows._provenance import provenance
@@ -97,6 +97,7 @@ def flow(
     if ts is not None and is_concrete(ts):
         finite_array("ts", ts)
     start, end, ts = times(t0, t1, ts, save)
+    check_clock(start, ts, str(L.dtype))
     if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling:
         raise InputError(f"the covariance has a trace beyond the ceiling = {ceiling:g}; raise the ceiling.")
     tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
