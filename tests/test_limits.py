@@ -192,6 +192,9 @@ def test_energies_and_speeds_are_those_of_the_true_tokens():
         af.inner_products,
         af.diagnostics.dissipation,
         af.diagnostics.hull_nonincreasing,
+        af.diagnostics.log_partition,
+        lambda run: af.attention_matrix(run, log=True),
+        af.diagnostics.staircase,
     ):
         with pytest.raises(InputError, match=r"grown by e\^800|log_scale"):
             refused(long)

@@ -188,6 +188,8 @@ def test_times_that_a_clock_cannot_hold_are_refused(t0, t1, options):
 
 def test_clocks_of_laws_and_of_layers_are_looked_at_too():
     one = np.ones((1, 1), np.float32)
+    with jax.enable_x64(False), pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
+        af.mean_field(SA, lambda angle: np.exp(np.cos(angle)), t0=1e8, t1=1e8 + 1)
     with pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
         af.gaussian.flow(af.Softmax(1.0), one[0], 0.1 * one, t0=1e6, t1=1e6 + 0.1, save=2)
     with pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
