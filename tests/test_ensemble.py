@@ -294,3 +294,23 @@ def test_double_precision_is_not_silently_single():
     sampler = lambda key: af.sphere.uniform(n=4, d=3, key=key)  # noqa: E731
     with jax.enable_x64(False), pytest.raises(InputError, match="precision"):
         af.ensemble(af.SelfAttention(beta=1.0), sampler, dtype="float64", **options)
+
+
+def test_an_ensemble_inside_transformations():
+    """Forwards it is differentiated, backwards refused in a sentence; in a compiled program it counts as outside."""
+
+    def mean(beta):
+        reduce = af.flows.Mean(lambda t, x, w: x[0, 0])
+        sampler = lambda key: af.sphere.uniform(n=3, d=2, key=key)  # noqa: E731
+        options = {"realizations": 2, "ts": [0.3], "key": jax.random.key(0), "engine": "batched"}
+        result = af.ensemble(af.SelfAttention(beta=beta), sampler, reduce=reduce, **options)
+        return result.values.mean[0], result.stats["not_finite"]
+
+    with pytest.raises(RuntimeError, match=r"no derivatives in reverse mode; take jax\.jvp"):
+        jax.grad(lambda beta: mean(beta)[0])(1.0)
+    (value, lost), (slope, _) = jax.jvp(lambda beta: mean(beta), (1.0,), (1.0,))
+    h = 1e-4
+    together, none_lost = jax.jit(jax.vmap(mean))(jnp.asarray([1.0, 1 + h, 1 - h]))
+    np.testing.assert_allclose(value, together[0], rtol=1e-12)
+    np.testing.assert_allclose(slope, (together[1] - together[2]) / (2 * h), rtol=1e-6)
+    assert lost == 0 and none_lost.tolist() == [0, 0, 0]

@@ -185,6 +185,8 @@ def test_a_rescaled_run_is_a_run():
     speed = np.linalg.norm((np.asarray(run.xs[-1]) - np.asarray(flow().xs[-2]) * np.exp(-13)), axis=1).max()
     # z - limit falls like e^{-t}: the step from t = 13 to 14 is (e - 1) times the speed at 14.
     assert found.speed == pytest.approx(speed / (np.e - 1), rel=1e-3)
+    between = witness(T9, np.array([0.0, 2.5]), EYE, EYE)[1]
+    np.testing.assert_allclose(run.at(t=2.5), between, rtol=0, atol=2e-7)
     with pytest.raises(InputError, match="rescaled tokens"):
         run.restart(t1=20.0)
 

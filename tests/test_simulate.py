@@ -186,6 +186,16 @@ def test_times_that_a_clock_cannot_hold_are_refused(t0, t1, options):
     np.testing.assert_allclose(run.xs[-1, 0, 0], np.exp(t0 - t1), rtol=1e-7)
 
 
+def test_clocks_of_laws_and_of_layers_are_looked_at_too():
+    one = np.ones((1, 1), np.float32)
+    with jax.enable_x64(False), pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
+        af.mean_field(SA, lambda angle: np.exp(np.cos(angle)), t0=1e8, t1=1e8 + 1)
+    with pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
+        af.gaussian.flow(af.Softmax(1.0), one[0], 0.1 * one, t0=1e6, t1=1e6 + 0.1, save=2)
+    with pytest.raises(InputError, match=r"float32 cannot tell the times .* apart"):
+        af.simulate(af.HardmaxLayers(alpha=1.0), one, t0=10**8, t1=10**8 + 3, solver="layers")
+
+
 def test_first_state_is_the_given_one():
     run = af.simulate(SA, 1.00005 * X, ts=[0.0, 1.0], weights=W)  # norms within 1e-4 of one are mended
     np.testing.assert_allclose(run.xs[0], X, rtol=0, atol=1e-15)
@@ -657,9 +667,10 @@ def test_causal_pairs_in_a_model():
         af.energy(run)
 
 
+@pytest.mark.parametrize("solver", ["euler", "euler-retract"])
 @pytest.mark.parametrize("attention", [af.Softmax(1.0), af.Sinkhorn(1.0)])
-def test_the_last_of_eulers_steps_is_looked_at(attention):
+def test_the_last_of_eulers_steps_is_looked_at(attention, solver):
     """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
     x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
-    run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver="euler", dt=100.0, save=1, throw=False)
+    run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver=solver, dt=100.0, save=1, throw=False)
     assert run.result is af.Outcome.COARSE_STEPS and not run.ok

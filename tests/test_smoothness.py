@@ -98,6 +98,14 @@ def test_the_norm_by_singular_values_and_by_iteration():
     np.testing.assert_allclose(iterated.value, expected, rtol=2e-6)
 
 
+@pytest.mark.parametrize("scale", [1e3, 1e8, 1e15])
+def test_the_norm_at_scores_beyond_all_digits(scale):
+    """Every token reads one token alone: the norm is the root of how many read the same one."""
+    reads = (X @ X.T).argmax(axis=1)
+    found = smoothness.local_lipschitz(af.Softmax(1.0), scale * X, method="dense")
+    np.testing.assert_allclose(found.value, np.sqrt(np.bincount(reads).max()), rtol=1e-9)
+
+
 def test_precision_is_that_of_the_tokens():
     """Also when they come from NumPy; nothing is computed here."""
     single = X.astype("float32")

@@ -34,7 +34,8 @@ def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = 
     found = clouds(run, at)
     n = found.xs.shape[-2]
     in_memory(found.xs.size // found.xs.shape[-1] * n, f"attention matrices {(*found.xs.shape[:-1], n)}")
-    return along(_matrix, (found.grown(), found.ts), found.w, attention, bool(log))
+    xs = found.true("the logarithm of their attention") if log else found.grown()
+    return along(_matrix, (xs, found.ts), found.w, attention, bool(log))
 
 
 class Leaders(NamedTuple):

@@ -51,7 +51,7 @@ def log_partition(
             raise InputError(f"attention = {shown(attention)} has no weights; give a map, such as af.Softmax(beta=1).")
         source = (attention, Full())
     found = clouds(tokens, at, weights)
-    xs = found.grown()
+    xs = found.true("their log Z")
     if points is not None:
         points = check_tokens(points, Euclidean()).astype(xs.dtype)
         if points.shape[1] != xs.shape[-1]:

@@ -115,6 +115,8 @@ def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
     if not np.isfinite(np.asarray(run.xs)).all():
         last = int(np.isfinite(np.asarray(run.xs)).all(axis=(1, 2)).sum()) - 1
         raise InputError(f"this run is finite up to saved time {last} alone; give one that reaches its end.")
+    if "log_scale" in run.info:
+        raise InputError("the growth of these tokens is stored apart (log_scale): no plateau lasts; end it earlier.")
     if not isinstance(clock, str) or clock not in LABELS:
         raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(LABELS)}.")
     run = before_merges(run)

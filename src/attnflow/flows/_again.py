@@ -71,7 +71,7 @@ def _log(t: float) -> float:
 def _between(run: Run, row: int, time: float) -> Array:
     """The tokens at a time after the row and before the next."""
     near = f"take a saved time, for example {float(run.ts[row]):g}"
-    _check_model(run, near)
+    _check_model(run, near, rescaled=True)
     before = run.provenance["options"]
     if before.get("solver") == "long_time":
         from .long_time import at_log_time
@@ -85,6 +85,8 @@ def _between(run: Run, row: int, time: float) -> Array:
         rate = float(run.info["log_scale"][-1]) / (float(run.ts[-1]) - start)
         model = MovingFrame(model, rate=jnp.asarray(rate, run.xs.dtype), start=start)
     options = {k: v for k, v in _options(run).items() if k not in ("save", "throw", "progress")}
+    if "rescaled" in run.provenance and options["solver"] == "ifrk4":
+        options["solver"] = "rk4"  # the same scheme where no linear part is left
     return _from(run, model, row, {"t1": time, "save": 1, **options}).final
 
 
@@ -131,10 +133,10 @@ def _last_reached(run: Run) -> int:
     return int(reached[-1])
 
 
-def _check_model(run: Run, instead: str) -> None:
+def _check_model(run: Run, instead: str, rescaled: bool = False) -> None:
     if run.model is None:
         raise InputError(f"this run carries no model to go on with; {instead}.")
-    if "rescaled" in run.provenance:
+    if "rescaled" in run.provenance and not rescaled:
         raise InputError("these are rescaled tokens; go on with the run they came from, and rescale what comes out.")
     if "options" not in run.provenance:
         raise InputError(f"this run does not say how it was computed; {instead}.")

@@ -2,9 +2,9 @@ r"""The solvers of `simulate`, by name.
 
 Adaptive solvers and `rk4`, `euler` integrate the field, that is the force projected on the space. `euler-retract` is
 the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
-visibly from the flow at their step size, and is taken as it is: the error of its steps is not looked at. `layers` is
-the same step taken for itself, a residual layer with $h$ the weight of its branch: in $\mathbb R^d$ it is
-$x \leftarrow x + hF(x)$, and nothing is between two layers. `ifrk4` solves the linear part of the model exactly.
+visibly from the flow at their step size. `layers` is the same step taken for itself, a residual layer with $h$ the
+weight of its branch, of which there is no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is
+between two layers. `ifrk4` solves the linear part of the model exactly.
 """
 
 from collections.abc import Callable
@@ -44,14 +44,19 @@ class RK4(diffrax.AbstractERK):
 
 
 def euler_error(velocity: Array, step: Any) -> Array:
-    """The error of a step, which is its velocity and its length, once the velocity after it is known."""
-    before, length = step
-    return length / 2 * (velocity - before)
+    """How far a step is from the trapezoidal rule, once the velocity after it is known; the step is what it moved
+    beyond half of its first velocity, and its length."""
+    beyond, length = step
+    return beyond - length / 2 * velocity
 
 
 class Euler(diffrax.AbstractSolver):
-    """Euler's method; the error of a step, half the change of velocity along it, is seen one step later."""
+    """Euler's method, or with a `space` one step with the unprojected force, then back to it.
 
+    The error of a step, half the change of velocity along it, is seen one step later.
+    """
+
+    space: AbstractSpace | None = None
     term_structure: ClassVar = diffrax.ODETerm
     interpolation_cls: ClassVar[Callable[..., Any]] = LocalLinearInterpolation
 
@@ -64,16 +69,23 @@ class Euler(diffrax.AbstractSolver):
     def step(self, terms: Any, t0: Any, t1: Any, y0: Array, args: Any, solver_state: Any, made_jump: Any) -> Any:
         velocity = terms.vf(t0, y0, args)
         h = jnp.asarray(terms.contr(t0, t1), y0.dtype)
-        y1 = y0 + h * velocity
+        if self.space is None:
+            y1, moved = y0 + h * velocity, h * velocity
+        else:
+            y1 = self.space.retract(y0, h * velocity)
+            velocity, moved = self.space.project(y0, velocity), y1 - y0
         error = jnp.where(made_jump, 0, euler_error(velocity, solver_state))
-        return y1, error, {"y0": y0, "y1": y1}, (velocity, h), diffrax.RESULTS.successful
+        return y1, error, {"y0": y0, "y1": y1}, (moved - h / 2 * velocity, h), diffrax.RESULTS.successful
 
     def func(self, terms: Any, t0: Any, y0: Array, args: Any) -> Array:
         return terms.vf(t0, y0, args)
 
 
-class EulerRetract(diffrax.AbstractSolver):
-    """One explicit step with the unprojected force, then back to the space."""
+class Layer(diffrax.AbstractSolver):
+    """One explicit step with the unprojected force, then back to the space; it has no error.
+
+    As a class of its own: a program with layers keeps no velocities.
+    """
 
     space: AbstractSpace
     term_structure: ClassVar = diffrax.ODETerm
@@ -93,15 +105,12 @@ class EulerRetract(diffrax.AbstractSolver):
         return terms.vf(t0, y0, args)
 
 
-def _euler_retract(model: AbstractModel) -> EulerRetract:
-    return EulerRetract(model.space)
-
-
 class Scheme(NamedTuple):
     """How to make a solver for a model, whether it chooses its own steps, and whether it steps with the bare force.
 
     `continuous`: whether it follows the flow, as far as its step allows, so that growth may be taken out of the tokens.
-    `exact_times`: whether its steps end at the saved times.
+    `exact_times`: whether its steps end at the saved times. `looks`: whether the error of its steps is looked at, and
+    `late`, that it is seen one step later.
     """
 
     make: Callable[[AbstractModel], diffrax.AbstractSolver]
@@ -109,6 +118,8 @@ class Scheme(NamedTuple):
     steps_with_force: bool = False
     continuous: bool = True
     exact_times: bool = False
+    looks: bool = True
+    late: bool = False
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -116,9 +127,13 @@ SCHEMES: dict[str, Scheme] = {
     "dopri8": Scheme(lambda model: diffrax.Dopri8(), adaptive=True),
     "rk4": Scheme(lambda model: RK4(), adaptive=False),
     "ifrk4": Scheme(IntegratingFactor, adaptive=False, exact_times=True),
-    "euler": Scheme(lambda model: Euler(), adaptive=False, continuous=False),
-    "euler-retract": Scheme(_euler_retract, adaptive=False, steps_with_force=True, continuous=False),
-    "layers": Scheme(_euler_retract, adaptive=False, steps_with_force=True, continuous=False),
+    "euler": Scheme(lambda model: Euler(), adaptive=False, continuous=False, late=True),
+    "euler-retract": Scheme(
+        lambda model: Euler(model.space), adaptive=False, steps_with_force=True, continuous=False, late=True
+    ),
+    "layers": Scheme(
+        lambda model: Layer(model.space), adaptive=False, steps_with_force=True, continuous=False, looks=False
+    ),
 }
 
 

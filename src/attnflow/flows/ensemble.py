@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import equinox.internal as eqxi
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,6 +38,7 @@ from .tableaux import TABLEAUX
 
 WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel
 _FINITE, _COARSE = " finite", " coarse"  # no names a user would give
+FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
 LOOKS = 4  # so many steps at most are looked at for their error, at the start, at the end and between
 
 
@@ -133,7 +135,7 @@ def ensemble(
         )
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
     n, d = x0.shape
-    warn_if_narrowed("weights", weights)
+    warn_if_narrowed("weights", weights, stacklevel=3)
     w = check_weights(weights, n)
     dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)
@@ -168,6 +170,8 @@ def ensemble(
     watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
     with fitting(x0.shape):
         result, times_taken = _run(plan, threads, realizations, _stack(models), arrays, {**statistics, **watched}, key)
+    if not known:
+        result = eqxi.nondifferentiable_backward(result, msg=FORWARDS)
     finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
     stages = TABLEAUX[solver].stages if solver in TABLEAUX else 1
@@ -176,11 +180,12 @@ def ensemble(
         "compile_seconds": sum(t.compile_seconds for t in times_taken),
         "run_seconds": sum(t.run_seconds for t in times_taken),
         "pairs": pairs,
-        "not_finite": realizations * len(models) - int(jnp.sum(finite)),
+        "not_finite": realizations * len(models) - (int(jnp.sum(finite)) if is_concrete(finite) else jnp.sum(finite)),
     }
     if coarseness is not None:
-        stats["coarseness"] = worst = float(jnp.max(coarseness))
-        if worst > 1:
+        worst = jnp.max(coarseness)
+        stats["coarseness"] = worst = float(worst) if is_concrete(worst) else worst
+        if is_concrete(worst) and worst > 1:
             told = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # no steps of its own choice
             warnings.warn(f"{told}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
     return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)

@@ -17,7 +17,7 @@ from ..models import HardmaxLayers
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from .compiled import timed_call
-from .options import times
+from .options import check_clock, times
 from .outcome import Outcome
 from .provenance import provenance
 from .run import Info, Run
@@ -66,6 +66,7 @@ def through_layers(
     _check_precision(model, x0)
     _check_size(model, x0)
     first, kept, layers = _layers(t0, t1, ts, save, max_steps)
+    check_clock(first, kept, str(x0.dtype))
     masses = jnp.ones(n, x0.dtype) if w is None else w
     known = None if before is None else _known(before, first, x0.dtype)
     timed = timed_call(_solve, layers - first, model, x0, masses, jnp.asarray(first), known)

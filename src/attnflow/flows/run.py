@@ -45,7 +45,8 @@ class Run:
       them the tokens are $e^s$ times `xs`. (The constructor takes `{name: (dims, array)}`, too.)
     - `result`: how it ended, and `sentence`, with what to do about it; `ok` if that is a success.
     - `n`, `d`, `masses (n,)` (the weights, equal ones included), `final (n, d)` (the last row of `xs`).
-    - `stats`: steps, and compile and run seconds; of fixed steps `coarseness`, above 1 where they are too long.
+    - `stats`: steps, and compile and run seconds; of fixed steps, but for layers, `coarseness`, above 1
+      where they are too long.
     - `model`, `provenance`: what was run, and by what.
     """
 

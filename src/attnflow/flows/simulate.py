@@ -196,7 +196,7 @@ def _solve(
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
     solver = warm_started(scheme, model, w, plan.kernel, clock, x0)
-    late = plan.solver == "euler"  # the error of a step is seen one step later, that of the last one after the end
+    late = scheme.late  # the error of the last step is seen after the end
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         solver,
@@ -227,12 +227,14 @@ def _solve(
         "rejected": stats["num_rejected_steps"],
     }
     code = ending(solution.result, reached.all())
-    if "dt" in numbers:
+    if "dt" in numbers and scheme.looks:
         errors = step_errors(solution.controller_state)
         if late:
             carried: Any = solution.solver_state
             inner, state = carried if isinstance(solver, WarmStart) else (carried, None)
-            last = euler_error(right_hand_side(numbers["span"], end, state), inner)
+            velocity = right_hand_side(numbers["span"], end, state)
+            velocity = model.space.project(end, velocity) if scheme.steps_with_force else velocity
+            last = euler_error(velocity, inner)
             errors = errors.after(relative(last, end), jnp.zeros((), x0.dtype))
         counts["coarseness"] = errors.coarseness
         coarse = (code == Outcome.SUCCESSFUL.code) & ~(counts["coarseness"] <= 1)

@@ -19,6 +19,7 @@ def checked(score: Any, x: Any, y: Any, values: Any, log_w: Any, pairs: Any) -> 
         raise InputError(f"a {type(score).__name__} is no score; give one, for example Inner(beta).")
     if not isinstance(pairs, AbstractPairs):
         raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+    warn_if_narrowed("entries of x, y, values or log_w", x, y, values, log_w)
     x, y = _cloud("x", x), _cloud("y", y)
     m = y.shape[0]
     values = _numbers("values", values).astype(x.dtype)
@@ -50,7 +51,6 @@ def _cloud(name: str, tokens: Any) -> Float[Array, "n d"]:
 
 def _numbers(name: str, values: Any) -> Array:
     """Real numbers as floats; text, truth values and complex numbers are none."""
-    warn_if_narrowed(f"entries of {name}", values)
     try:
         found = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):

@@ -23,19 +23,18 @@ Count = int | np.integer
 Key = Array  # a random key of JAX
 
 
-_warned: list[bool] = []  # that numbers lost their digits is said once in a process
+def warn_if_narrowed(what: str, *numbers: object, stacklevel: int = 4) -> None:
+    """Warn of float64 numbers of NumPy that JAX will take as float32; Python shows it once for each line of a program.
 
-
-def warn_if_narrowed(what: str, numbers: object) -> None:
-    """Warn, once in a process, of float64 numbers of NumPy that JAX will take as float32."""
-    given = isinstance(numbers, np.ndarray | np.generic) and numbers.dtype == np.float64
-    if given and jnp.result_type(float) != jnp.float64 and not _warned:
-        _warned.append(True)
+    `stacklevel` is that of the line, by default the one that calls what calls the function which looks.
+    """
+    given = any(isinstance(a, np.ndarray | np.generic) and a.dtype == np.float64 for a in numbers)
+    if given and jnp.result_type(float) != jnp.float64:
         warnings.warn(
             f"the {what} are float64 and are taken as float32; call attnflow.precision('float64') before arrays are "
             "made, or give float32.",
             AttnflowWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

@@ -79,8 +79,11 @@ def field(attention: Any, x: Array, w: Array | None, pairs: AbstractPairs, kerne
 
 @eqx.filter_jit
 def whole(attention: Any, x: Array, w: Array | None, pairs: AbstractPairs) -> Array:
-    """The matrix of the derivative, column by column."""
-    return jax.jacfwd(lambda x: field(attention, x, w, pairs, "dense"))(x)
+    """The matrix of the derivative, row by row.
+
+    Forwards, changes of scores would be added to those of values before they cancel, and large ones would hide them.
+    """
+    return jax.jacrev(lambda x: field(attention, x, w, pairs, "dense"))(x)
 
 
 @eqx.filter_jit

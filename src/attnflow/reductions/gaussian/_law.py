@@ -17,6 +17,7 @@ def law(alpha: Any, Sigma: Any, L: Any) -> tuple[Float[Array, "*batch d"], Float
     """The mean and a factor of the covariance, with the same leading axes."""
     if (Sigma is None) == (L is None):
         raise InputError("give the covariance Sigma0, or a factor of it as L0 with Sigma0 = L0 L0^T: one of the two.")
+    warn_if_narrowed("entries of the law", alpha, Sigma, L)
     mean = _array("alpha0", alpha)
     if mean.ndim < 1 or mean.shape[-1] < 1:
         raise InputError(f"alpha0 has shape {mean.shape}; give a mean (d,), or many (..., d).")
@@ -49,7 +50,6 @@ def _array(name: str, value: Any) -> Array:
     """Finite floating numbers; an array keeps its precision."""
     if not is_concrete(value):
         return jnp.asarray(value)
-    warn_if_narrowed(f"entries of {name}", value)
     array, dtype = finite_array(name, value), getattr(value, "dtype", np.dtype(int))
     dtype = jax.dtypes.canonicalize_dtype(dtype)
     return jnp.asarray(array, dtype if jnp.issubdtype(dtype, jnp.floating) else jnp.result_type(float))

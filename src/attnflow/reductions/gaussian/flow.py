@@ -15,7 +15,7 @@ from ...checks import finite_array, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
 from ...flows.compiled import timed_call
-from ...flows.options import TOLERANCES, step_options, times
+from ...flows.options import TOLERANCES, check_clock, step_options, times
 from ...flows.outcome import ending as solved
 from ...flows.provenance import provenance
 from ...flows.step_sizes import UntilRoundOff
@@ -99,6 +99,7 @@ def flow(
     if ts is not None and is_concrete(ts):
         finite_array("ts", ts)
     start, end, ts = times(t0, t1, ts, save)
+    check_clock(start, ts, str(L.dtype))
     if is_concrete(L) and not float(jnp.max(jnp.sum(L * L, axis=(-2, -1)))) < ceiling:
         raise InputError(f"the covariance has a trace beyond the ceiling = {ceiling:g}; raise the ceiling.")
     tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))

@@ -11,6 +11,7 @@ from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows.compiled import timed_call
+from ...flows.options import check_clock
 from ...flows.provenance import provenance
 from ...models import SelfAttention, jump_times
 from ...pairsums import Full, resolve_kernel
@@ -70,6 +71,7 @@ def mean_field(
     ends = checked_interval(chart, interval)
     masses = initial_masses(density, ends, cells)
     start, end, kept = times(t0, t1, ts, save)
+    check_clock(start, np.union1d(kept, end), str(jnp.result_type(float)))
     cfl = _part_of_a_cell(cfl)
     law = State(jnp.asarray(masses, jnp.result_type(float)), jnp.asarray(ends, jnp.result_type(float)))
     _check_width(model, chart, ends, masses.size)
