@@ -81,16 +81,18 @@ class Visitor:
 
 def parse(frame: bytes) -> dict:
     """A frame, read by the table in attnflow/app/frames.py."""
-    magic, kind, run, step, n, k, t, energy, order, third = struct.unpack_from("<4sIIIIIdfff", frame)
+    magic, kind, run, step, n, k, t = struct.unpack_from("<4sIIIIId", frame)
     assert magic == b"AFF1"
-    facts = {"run": run, "step": step, "n": n, "t": t, "energy": energy, "order": order}
+    facts = {"run": run, "step": step, "n": n, "t": t}
     if kind == 1:
-        points = np.frombuffer(frame, "<f4", offset=48).reshape(n, k)
-        return {"event": "state", **facts, "points": points, "seen": third}
-    (last,) = struct.unpack_from("<I", frame, 44)
-    side, count = last & 0xFFFF, last >> 16
+        energy, order, share, wave = struct.unpack_from("<ffff", frame, 32)
+        points = np.frombuffer(frame, "<f4", n * k, 48).reshape(n, k)
+        density = np.frombuffer(frame, "<f4", offset=48 + 4 * n * k)
+        return {"event": "state", **facts, "energy": energy, "order": order, "share": share, "wave": wave,
+                "points": points, "density": density}  # fmt: skip
+    eps, plateau, count, side = struct.unpack_from("<ffII", frame, 32)
     labels = np.frombuffer(frame, "<u2", n, 48)
     rest = np.frombuffer(frame, "<f4", offset=48 + 4 * -(-n // 2))
     attention = rest[k:].reshape(side, side)
     return {"event": "instruments", **facts, "labels": labels, "histogram": rest[:k], "attention": attention,
-            "count": count, "plateau": third}  # fmt: skip
+            "count": count, "eps": eps, "plateau": plateau}  # fmt: skip

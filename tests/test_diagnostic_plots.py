@@ -79,6 +79,7 @@ def test_number_of_clusters_and_who_is_with_whom(run):
     np.testing.assert_allclose(np.sort(mass, axis=0), np.sort(expected, axis=1).T)
     assert (np.diff(mass[:, -1]) <= 1e-12).all()  # at the end clusters stand together, the largest below
     assert f"{found.count[-1]} cluster" in upper.get_title()
+    assert upper.get_legend().texts[0].get_text() == f"linked within {found.eps[-1]:.3g}"
     assert ("at rest" if found.converged[-1] else "still moving") in upper.get_title()
 
 
@@ -122,10 +123,10 @@ def test_attention_stands_by_cluster_or_in_order(run, causal):
     order = np.argsort(af.clusters(run, at=-1).labels, kind="stable")
     np.testing.assert_allclose(heat(af.plot.attention(run)), matrix[np.ix_(order, order)])
     np.testing.assert_allclose(heat(af.plot.attention(run, by_cluster=False)), matrix)
-    assert "token heard, by cluster" in texts(af.plot.attention(run))
+    assert "key token, by cluster" in texts(af.plot.attention(run))
     figure = af.plot.attention(causal, at=2)
     np.testing.assert_allclose(heat(figure), af.attention_matrix(causal, at=2))
-    assert "token heard" in texts(figure) and not np.triu(heat(figure), 1).any()
+    assert "key token" in texts(figure) and not np.triu(heat(figure), 1).any()
 
 
 def test_a_head_is_named(run):

@@ -301,11 +301,11 @@ async def visit():
         {"do": "token", "index": 2},
     ):
         await session.answer({"run": 1, **request})
-        page.add(str(session._simulation.x.dtype))
+        page.add(str(session.show.playback.moment.x.dtype))
     session.close()
     lanes.close()
     errors = [m for m in sent if isinstance(m, str) and json.loads(m)["event"] == "error"]
-    return sorted(page), session._simulation.step, errors
+    return sorted(page), session.show.playback.moment.step, errors
 
 thread = threading.Thread(target=somebody_else)
 thread.start()

@@ -77,7 +77,7 @@ def matrices(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[s
         key = jax.random.fold_in(jax.random.key(settings["seed"]), 1 + MATRICES.index(name))
         return PRESETS[text].make(settings["d"], key)
 
-    return {name: made(name, text) for name, text in _asked(settings, factory).items()}
+    return {name: made(name, text) for name, text in _chosen(settings, factory).items()}
 
 
 def programs(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
@@ -90,22 +90,22 @@ def programs(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[s
         key = f"jax.random.fold_in(jax.random.key({seed}), {1 + MATRICES.index(name)})"
         return PRESETS[text].program.format(d=d, half=d // 2, odd=d % 2, key=key)
 
-    return {name: written(name, text) for name, text in _asked(settings, factory).items()}
+    return {name: written(name, text) for name, text in _chosen(settings, factory).items()}
 
 
-def _asked(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
+def _chosen(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
     """What the settings say of each matrix; Q and K come together, and what is the identity is left out."""
     given = {name: settings.get(name) or "identity" for name in MATRICES}
     for name, text in given.items():
         _check_text(name, text)
-    asked = {name: text.strip() for name, text in given.items()}
-    asked = {name: text for name, text in asked.items() if text != "identity"}
-    if "Q" in asked or "K" in asked:
-        asked = {"Q": "identity", "K": "identity", **asked}
-    for name in asked:
+    chosen = {name: text.strip() for name, text in given.items()}
+    chosen = {name: text for name, text in chosen.items() if text != "identity"}
+    if "Q" in chosen or "K" in chosen:
+        chosen = {"Q": "identity", "K": "identity", **chosen}
+    for name in chosen:
         if not takes(factory, name):
             raise InputError(f"this attention map takes no {name}; choose the identity for it.")
-    return asked
+    return chosen
 
 
 def typed(name: str, text: str, d: int) -> list[list[float]]:
@@ -119,8 +119,8 @@ def typed(name: str, text: str, d: int) -> list[list[float]]:
         raise InputError(f"{name} has the entry {wrong}, which is no number; there are: {CHOICES}.") from None
     if len(values) != d or any(len(row) != d for row in values):
         widths = sorted({len(row) for row in values})
-        found = f"{len(values)} rows of {'/'.join(map(str, widths)) or 'no'} entries"
-        raise InputError(f"{name} has {found}; in dimension {d} type {d} rows of {d} numbers, as '1 0; 0 -1'.")
+        shape = f"{len(values)} rows of {'/'.join(map(str, widths)) or 'no'} entries"
+        raise InputError(f"{name} has {shape}; in dimension {d} type {d} rows of {d} numbers, as '1 0; 0 -1'.")
     if not all(math.isfinite(entry) for row in values for entry in row):
         raise InputError(f"{name} has an entry that is not finite; type numbers.")
     return values
@@ -133,5 +133,5 @@ def _check_text(name: str, text: Any) -> None:
 
 def takes(factory: Callable[..., Any], name: str) -> bool:
     """Whether a factory can be called with an argument of this name."""
-    found = inspect.signature(factory).parameters
-    return name in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
+    arguments = inspect.signature(factory).parameters
+    return name in arguments or any(p.kind is p.VAR_KEYWORD for p in arguments.values())

@@ -126,25 +126,25 @@ def entries(kind: Any) -> dict[str, Any]:
     if not isinstance(kind, str) or kind not in ROOMS:
         raise InputError(f"kind {kind!r} is unknown; there are: {', '.join(ROOMS)}.")
     room = ROOMS[kind]
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for module in _walk(room, kind):
-        found.update(_named(vars(module).values(), kind))
+        known.update(_named(vars(module).values(), kind))
     for point in _plugins(room, _installed()):
         try:
             loaded = point.load()
         except Exception as error:  # a broken plugin must not take the library down
             warnings.warn(f"plugin {point.name!r} ({point.value}) could not be loaded: {error}", AttnflowWarning, 2)
             continue
-        found.update(_named([loaded, *vars(loaded).values()] if hasattr(loaded, "__dict__") else [loaded], kind))
-    return dict(sorted(found.items()))
+        known.update(_named([loaded, *vars(loaded).values()] if hasattr(loaded, "__dict__") else [loaded], kind))
+    return dict(sorted(known.items()))
 
 
 def get(kind: Any, name: Any) -> Any:
     """The entry of that name, or one sentence saying which names there are."""
-    found = entries(kind)
-    if not isinstance(name, str) or name not in found:
-        raise InputError(f"{kind} {name!r} is unknown; there are: {', '.join(found)}.")
-    return found[name]
+    known = entries(kind)
+    if not isinstance(name, str) or name not in known:
+        raise InputError(f"{kind} {name!r} is unknown; there are: {', '.join(known)}.")
+    return known[name]
 
 
 @functools.lru_cache(64)

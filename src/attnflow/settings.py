@@ -70,12 +70,12 @@ def parameters() -> dict[str, dict[str, Any]]:
     """`{parameter: {entry: Param}}` over all models, attention maps and initial laws, other packages' included."""
     from . import registry
 
-    found: dict[str, dict[str, Any]] = {}
+    owners: dict[str, dict[str, Any]] = {}
     for kind in KINDS.values():
         for entry in registry.entries(kind).values():
             for name, param in entry.params.items():
-                found.setdefault(name, {})[entry.name] = param
-    return found
+                owners.setdefault(name, {})[entry.name] = param
+    return owners
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -4,29 +4,38 @@ from typing import Any
 
 from .. import registry, spaces
 from ..matrices import MATRICES, PRESETS, takes
-from ..plot import PALETTE
-from ..settings import PAIRS, SETTINGS, WEIGHTS
+from ..palette import PALETTE
+from ..settings import PAIRS, SLOPED, WEIGHTS
 from . import limits
 from .scenes import scenes
-from .state import SIMULATION, VIEW
+from .state import FIELDS, Choice
 
 
 def catalogue() -> dict[str, Any]:
-    """Models, attention maps, laws with their parameters; settings with their defaults; scenes; limits."""
+    """The fields of a state with their defaults; models, attention maps, laws with their parameters; scenes; limits."""
     return {
+        "fields": {
+            name: {
+                "default": field.default,
+                "word": field.type is str,
+                "among": field.among if isinstance(field, Choice) else None,
+                "help": field.help,
+            }
+            for name, field in FIELDS.items()
+        },
         "entries": {
             kind: [_entry(e) for e in registry.entries(kind).values() if e.page]
             for kind in ("model", "attention", "law")
         },
-        "settings": {name: {"default": SETTINGS[name].default, "help": SETTINGS[name].help} for name in SIMULATION},
-        "view": {name: {"default": c.default, "among": c.among, "help": c.help} for name, c in VIEW.items()},
         "spaces": list(spaces.SPACES),
         "pairs": list(PAIRS),
+        "sloped": list(SLOPED),
         "weights": list(WEIGHTS),
+        "matrices": list(MATRICES),
         "presets": list(PRESETS),
         "scenes": [scene.as_json() for scene in scenes()],
         "limits": {"n": limits.MAX_TOKENS, "d": limits.MAX_DIMENSION, "integer": limits.MAX_INTEGER},
-        "palette": [PALETTE[c] for c in ("blue", "vermillion", "green", "purple", "sky", "orange", "yellow")],
+        "palette": [colour for name, colour in PALETTE.items() if name != "black"],
     }
 
 

@@ -1,4 +1,4 @@
-"""Who may talk to the server: pages of this server alone, under a name that means this machine.
+"""Which requests the server answers: those of its own pages, under a name that means this machine.
 
 A page of another site can open a websocket to the loopback address, and a name that its owner controls can be made to
 point there (DNS rebinding). The first is refused by its Origin, the second by its Host. Pure ASGI, so that it stands
@@ -41,14 +41,14 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
         else:
-            await _heard(receive)
+            await _receive_body(receive)
             headers = [(b"content-type", b"text/plain; charset=utf-8")]
             send = self._with_headers(send)
             await send({"type": "http.response.start", "status": 403, "headers": headers})
             await send({"type": "http.response.body", "body": f"{sentence}\n".encode()})
 
     def refusal(self, scope: dict[str, Any]) -> str | None:
-        """Why not, in a sentence; `None` if it may pass."""
+        """Why a request is refused, in a sentence; `None` if it may pass."""
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         host, origin = headers.get(b"host", ""), headers.get(b"origin")
         if not self.remote and not is_this_machine(host):
@@ -71,14 +71,14 @@ class Guard:
         return wrapped
 
 
-async def _heard(receive: Any) -> None:
-    """Take what is being sent, up to the length of a message: who is cut off meanwhile does not hear the refusal."""
-    taken = 0
-    while taken <= limits.MAX_MESSAGE:
+async def _receive_body(receive: Any) -> None:
+    """Read the body of a request, up to the length of a message: a client that is still sending misses the refusal."""
+    size = 0
+    while size <= limits.MAX_MESSAGE:
         message = await receive()
         if message["type"] != "http.request" or not message.get("more_body"):
             return
-        taken += len(message.get("body", b""))
+        size += len(message.get("body", b""))
 
 
 def is_this_machine(host: str) -> bool:

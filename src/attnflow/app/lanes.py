@@ -1,4 +1,4 @@
-"""Threads that compute: a quick lane for the next state of anybody, a slow lane for whatever takes long.
+"""Threads that compute: a quick lane for the next states, a slow lane for whatever takes long.
 
 Nothing is computed in the event loop. A visitor has at most one piece of work under way, and long pieces cannot stand
 in the way of short ones, because these have threads of their own. They compute in 64 bits, and leave JAX as it is for

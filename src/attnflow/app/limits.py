@@ -16,4 +16,4 @@ MAX_FILES = 2  # NetCDF files that are made at once
 SEND_SECONDS = 30.0  # a client that takes no bytes for so long is left
 
 HISTORY_BYTES = 24 << 20  # states kept for going back in time, for each client
-SLOW_SECONDS = 0.1  # work that takes longer goes to the slow lane, where it stops nobody
+SLOW_SECONDS = 0.1  # work that takes longer goes to the slow lane, where it delays no other visitor

@@ -38,9 +38,9 @@ def _around_the_mean(mean: np.ndarray) -> np.ndarray:
     d = mean.size
     angle = 2 * np.pi * np.arange(d) / d
     # A mean that is nearly zero has no direction to speak of; the sum of all coordinates stands in for it.
-    found: list[np.ndarray] = []
+    basis: list[np.ndarray] = []
     for axis in (mean + 1e-9 * np.ones(d), np.cos(angle), np.sin(angle)):
-        for other in found:
+        for other in basis:
             axis = axis - (other @ axis) * other
-        found.append(axis / np.linalg.norm(axis))
-    return np.stack([found[1], found[2], found[0]], axis=1)
+        basis.append(axis / np.linalg.norm(axis))
+    return np.stack([basis[1], basis[2], basis[0]], axis=1)

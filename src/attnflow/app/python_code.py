@@ -1,4 +1,4 @@
-"""A program that does what the page does: same tokens, same solver, same step, same numbers."""
+"""The Python program of a state: the same tokens, solver, step and numbers as on the page."""
 
 import importlib
 from typing import Any
@@ -7,6 +7,7 @@ import attnflow
 
 from .. import registry
 from ..matrices import programs as matrix_programs
+from ..matrices import takes
 from ..settings import PAIRS, WEIGHTS
 from .state import State
 
@@ -40,16 +41,12 @@ def program(state: State, dt: float) -> str:
 
 
 def _tokens(law: Any, s: dict[str, Any]) -> str:
-    from ..matrices import takes
-
     arguments = {"n": s["n"], "d": s["d"]} | {k: s.get(k, p.default) for k, p in law.params.items()}
     text = _arguments(arguments) + (f", key=jax.random.key({s['seed']})" if takes(law.factory, "key") else "")
     return f"{_name(law)}({text})"
 
 
 def _model(s: dict[str, Any]) -> str:
-    from ..matrices import takes
-
     entry = registry.get("model", s["model"])
     parts = []
     if takes(entry.factory, "attention"):

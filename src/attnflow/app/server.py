@@ -20,10 +20,10 @@ from . import limits
 from .catalogue import catalogue
 from .guard import Guard
 from .lanes import Lanes, in_double
-from .long_time import LongTime
+from .playback import playback, start_of
 from .python_code import program
-from .session import Gone, Session, prepared
-from .simulation import Simulation
+from .session import Gone, Session
+from .show import Show
 from .state import State
 
 STATIC = Path(__file__).parent / "static"
@@ -45,14 +45,14 @@ def make_app(*, remote: bool = False) -> Any:
 
 
 def warm_up() -> None:
-    """Do once what the first visitor asks for, so that the tokens move as soon as the page is there."""
+    """Compile what the first visitor will need, so that the tokens move as soon as the page is there."""
     from .scenes import scenes
 
     def first() -> None:
         catalogue()
-        simulation = Simulation(State.of({**scenes()[0].state}))
-        prepared(simulation)
-        simulation.instruments(0, simulation.snapshot())
+        show = Show(State.of(scenes()[0].state))
+        show.prepare()
+        show.measured(0, show.playback.moment)
 
     in_double(first)
 
@@ -88,7 +88,7 @@ class _Server:
 
         def work(given: Any) -> Response:
             state = State.of(given)
-            return PlainTextResponse(program(state, Simulation(state).dt))
+            return PlainTextResponse(program(state, start_of(state).dt))
 
         return await self._from_state(request, work)
 
@@ -104,7 +104,7 @@ class _Server:
                 body += part
                 if len(body) > limits.MAX_MESSAGE:
                     raise InputError(f"a state has at most {limits.MAX_MESSAGE} bytes; this one has more.")
-            return await self.lanes.slow(work, _read(body))
+            return await self.lanes.slow(work, _parse(body))
         except AttnflowError as error:
             return PlainTextResponse(f"{error}\n", status_code=400)
 
@@ -142,7 +142,7 @@ class _Conversation:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self.session.close()  # after them: an answer that was nearly given may still have begun to measure
+            self.session.close()  # last: an answer may have begun to measure until its task ended
             with contextlib.suppress(Exception):
                 await self.socket.close()
 
@@ -163,60 +163,39 @@ class _Conversation:
             now = time.monotonic()
             allowance = min(limits.MAX_MESSAGES_PER_SECOND, allowance + (now - last) * limits.MAX_MESSAGES_PER_SECOND)
             last, allowance = now, allowance - 1
-            if allowance < 0:  # who asks faster waits; nobody else does
+            if allowance < 0:  # only the visitor who sends too fast waits
                 await asyncio.sleep(-allowance / limits.MAX_MESSAGES_PER_SECOND)
             try:
-                request = _read(message.get("text"))
+                request = _parse(message.get("text"))
             except InputError as error:
                 request = error
-            self.session.heard(request)
+            self.session.receive(request)
             await self.waiting.put(request)
 
     async def _answer(self) -> None:
         while True:
             request = await self.waiting.get()
             if isinstance(request, InputError):
-                await self.session.tell("error", sentence=str(request))
+                await self.session.send_event("error", sentence=str(request))
             else:
                 await self.session.answer(request)
 
 
-def _read(text: str | bytes | None) -> Any:
-    """JSON of a stranger, refused in a sentence if it is none."""
+def _parse(text: str | bytes | None) -> Any:
+    """Parse untrusted JSON; raise `InputError` if it is invalid."""
     if text is None:
-        raise InputError("requests are text; binary messages go the other way alone.")
+        raise InputError("a request is text; only the server sends binary messages.")
     if len(text) > limits.MAX_MESSAGE:
         raise InputError(f"a request has at most {limits.MAX_MESSAGE} bytes; this one has {len(text)}.")
     try:
         return json.loads(text, parse_constant=lambda word: None)
     except (ValueError, RecursionError):
-        raise InputError('this is no JSON; a request is an object as {"do": "start", "run": 1, "state": {}}.') from None
+        raise InputError('this is not JSON; send an object like {"do": "start", "run": 1, "state": {}}.') from None
 
 
 def _file(given: Any) -> Response:
-    from ..flows import simulate
-
     state = State.of(given)
-    if state.view["long"]:
-        return _sent(LongTime(state).run.annotated(page=state.fragment))
-    simulation = Simulation(state)
-    steps = max(1, state.step)
-    if steps * state.pairs > limits.MAX_PAIRS:
-        raise InputError(f"{steps} steps of {state.settings['n']} tokens take too long for the page; copy the program.")
-    run = simulate(
-        simulation.model,
-        simulation.x,
-        t1=steps * simulation.dt,
-        weights=simulation.w,
-        solver="rk4",
-        dt=simulation.dt,
-        save=min(201, steps + 1),
-        max_steps=max(100_000, steps + 1),
-    )
-    return _sent(run.annotated(page=state.fragment))
-
-
-def _sent(run: Any) -> Response:
+    run = playback(state).run(state.step).annotated(page=state.as_json(whole=False))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.nc"
         run.save(path)

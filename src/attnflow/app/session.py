@@ -5,35 +5,32 @@
 | `{"do": "start", "run": 1, "state": {…}}` | `started`, then a state |
 | `{"do": "advance", "run": 1, "steps": 2}` | a state |
 | `{"do": "seek", "run": 1, "step": 120}` | a state |
-| `{"do": "view", "run": 1, "axes": "1,2,3"}` | the same state, seen otherwise |
+| `{"do": "view", "run": 1, "axes": "1,2,3"}` | the same state along other axes |
 | `{"do": "token", "run": 1, "index": 5}` | `token` |
 
-Instruments follow states now and then. What cannot be done is answered by `{"event": "error", "sentence": …}`.
-The page asks for the next state when it has got the last: that is all the back-pressure there is, and all it takes.
+Instruments follow states now and then. A request that cannot be met gets `{"event": "error", "sentence": …}`.
+The page requests the next state when the last one has arrived, so that states never queue up.
 """
 
 import asyncio
 import contextlib
-import dataclasses
 import json
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..errors import AttnflowError, InputError
-from . import instruments, limits
+from . import limits
 from .lanes import Lanes
-from .long_time import LongTime
-from .simulation import Simulation
+from .show import Show
 from .state import State, axes
-from .theory import overlays
 
 Send = Callable[[str | bytes], Awaitable[None]]
-CLUMP = 1e9  # pair interactions in one piece of work
+PIECE = 1e9  # pair interactions in one piece of work
 
 
 class Gone(Exception):
-    """The visitor has left, or takes nothing any more: whatever sends may raise it, and what was to be sent is lost."""
+    """The visitor has left or takes no more bytes; whatever sends may raise it, and what was to be sent is lost."""
 
 
 class Session:
@@ -41,31 +38,31 @@ class Session:
 
     def __init__(self, send: Send, lanes: Lanes):
         self._send, self._lanes = send, lanes
-        self._simulation: Simulation | None = None
+        self.show: Show | None = None
         self._run = 0
-        self._asked = self._begun = 0  # starts that have been asked for, and those that have had their turn
+        self._starts_received = self._starts_answered = 0
         self._seconds = 0.0  # that a step took
-        self._measured: asyncio.Task | None = None
-        self._measuring = 0  # the run whose states are measured
+        self._measurement: asyncio.Task | None = None
+        self._measured_run = 0
 
-    def heard(self, request: Any) -> None:
-        """Told of a request when it arrives, before its turn."""
-        self._asked += _is_start(request)
+    def receive(self, request: Any) -> None:
+        """Count a request when it arrives, before its turn: a start ends what is under way."""
+        self._starts_received += _is_start(request)
 
     async def answer(self, request: Any) -> None:
-        """Do what is asked, or say in a sentence why not."""
-        self._begun += _is_start(request)
+        """Do what is requested, or say in a sentence why not."""
+        self._starts_answered += _is_start(request)
         try:
             await self._answer(request)
         except AttnflowError as error:
-            await self.tell("error", sentence=str(error))
+            await self.send_event("error", sentence=str(error))
 
-    async def tell(self, event: str, **facts: Any) -> None:
+    async def send_event(self, event: str, **facts: Any) -> None:
         await self._send(json.dumps({"event": event, "run": self._run, **facts}))
 
     def close(self) -> None:
-        if self._measured is not None:
-            self._measured.cancel()
+        if self._measurement is not None:
+            self._measurement.cancel()
 
     async def _answer(self, request: Any) -> None:
         if not isinstance(request, dict):
@@ -78,128 +75,102 @@ class Session:
             return
         if do not in ("advance", "seek", "view", "token"):
             raise InputError(f"request {str(do)[:40]!r} is unknown; there are: start, advance, seek, view, token.")
-        if self._simulation is None:
-            raise InputError("nothing has been started yet; ask for start first.")
+        if self.show is None:
+            raise InputError("nothing has been started yet; send start first.")
         if run != self._run:
             return  # about a run that has been left
-        await getattr(self, f"_{do}")(self._simulation, request)
+        await getattr(self, f"_{do}")(self.show, request)
 
     async def _start(self, run: int, given: Any) -> None:
-        self._simulation, self._run = None, run  # before anything can be wrong: a refusal, too, says which run it means
+        self.show, self._run = None, run  # before anything can be wrong: a refusal, too, says which run it means
         state = State.of(given)
-        await self.tell("busy", what="preparing")
-        simulation = await self._lanes.slow(LongTime if state.view["long"] else Simulation, state)
-        await self.tell("busy", what="compiling")
-        seconds, theory = await self._lanes.slow(prepared, simulation)
-        self._simulation, self._seconds = simulation, seconds
-        await self.tell(
-            "started",
-            state=state.as_json(),
-            dt=simulation.dt,
-            clock=simulation.model.clock,
-            energy=simulation.scale,
-            weights=None if simulation.masses is None else [float(f"{v:.6g}") for v in simulation.masses],
-            theory=theory,
-            **simulation.facts(),
-        )
-        if known := await self._lanes.slow(simulation.series):
-            await self.tell("series", **known)
+        await self.send_event("busy", what="preparing")
+        show = await self._lanes.slow(Show, state)
+        await self.send_event("busy", what="compiling")
+        seconds, theory = await self._lanes.slow(show.prepare)
+        self.show, self._seconds = show, seconds
+        await self.send_event("started", theory=theory, **show.facts())
+        if series := await self._lanes.slow(show.series):
+            await self.send_event("series", **series)
         if state.step:
-            await self._travel(simulation, state.step)
-        await self._show(simulation)
+            await self._travel(show, state.step)
+        await self._send_state(show)
 
-    async def _advance(self, simulation: Simulation, request: dict[str, Any]) -> None:
+    async def _advance(self, show: Show, request: dict[str, Any]) -> None:
         steps = _whole(request, "steps", 1, limits.MAX_STEPS_AT_ONCE)
-        if simulation.step >= simulation.facts()["last"]:
-            raise InputError(f"the run ends here, after {simulation.step} steps; go back, or change something.")
-        steps = max(1, min(steps, int(CLUMP / simulation.state.pairs)))
-        await self._compute(simulation, steps)
-        await self._show(simulation)
+        step = show.playback.moment.step
+        if step >= show.playback.last:
+            raise InputError(f"the run ends here, after {step} steps; go back, or change something.")
+        await self._compute(show, max(1, min(steps, int(PIECE / show.state.pairs))))
+        await self._send_state(show)
 
-    async def _seek(self, simulation: Simulation, request: dict[str, Any]) -> None:
-        await self._travel(simulation, _whole(request, "step", 0, limits.MAX_STEPS))
-        await self._show(simulation)
+    async def _seek(self, show: Show, request: dict[str, Any]) -> None:
+        await self._travel(show, _whole(request, "step", 0, limits.MAX_STEPS))
+        await self._send_state(show)
 
-    async def _view(self, simulation: Simulation, request: dict[str, Any]) -> None:
+    async def _view(self, show: Show, request: dict[str, Any]) -> None:
         text = request.get("axes")
         if not isinstance(text, str):
             raise InputError("axes should be a word: pca, or three coordinates as 1,2,3.")
-        axes(text, simulation.state.settings["d"])
-        simulation.state = dataclasses.replace(simulation.state, view={**simulation.state.view, "axes": text})
-        await self._show(simulation)
+        axes(text, show.state.settings["d"])
+        show.axes = text
+        await self._send_state(show)
 
-    async def _token(self, simulation: Simulation, request: dict[str, Any]) -> None:
-        index = _whole(request, "index", 0, simulation.state.settings["n"] - 1)
-        await self.tell("token", **await self._lanes.quick(simulation.token, index))
+    async def _token(self, show: Show, request: dict[str, Any]) -> None:
+        index = _whole(request, "index", 0, show.state.settings["n"] - 1)
+        await self.send_event("token", **await self._lanes.quick(show.token, index))
 
-    async def _travel(self, simulation: Simulation, step: int) -> None:
-        """To a step, backwards from what is kept, forwards in pieces that let others have their turn."""
-        await self._lanes.quick(simulation.near, step)
-        todo = step - simulation.step
-        if todo * simulation.state.pairs > limits.MAX_PAIRS:
+    async def _travel(self, show: Show, step: int) -> None:
+        """To a step, backwards from what is kept, forwards in pieces between which others have their turn."""
+        played = show.playback
+        await self._lanes.quick(played.rewind, step)
+        step = min(step, played.last)
+        remaining = step - played.moment.step
+        if remaining * show.state.pairs > limits.MAX_PAIRS:
             raise InputError(
-                f"step {step} with {simulation.state.settings['n']} tokens takes too long to reach in one go; "
+                f"step {step} with {show.state.settings['n']} tokens takes too long to reach in one go; "
                 "begin at an earlier step, or play."
             )
-        series: list[list[float | None]] = []
-        piece = max(1, min(-(-todo // 100), int(CLUMP / simulation.state.pairs)))
-        while simulation.step < step:
-            if self._asked > self._begun:  # another start waits, perhaps since before this way was begun
+        rows: list[list[Any]] = []
+        piece = max(1, min(-(-remaining // 100), int(PIECE / show.state.pairs)))
+        while played.moment.step < step:
+            if self._starts_received > self._starts_answered:  # another start waits, perhaps since before this request
                 return
-            await self._compute(simulation, min(piece, step - simulation.step))
-            found = await self._lanes.quick(
-                instruments.quick, simulation.model, simulation.x, simulation.w, simulation.scale, simulation.wave
-            )
-            series.append([simulation.step, simulation.t, *(None if v != v else v for v in found)])
-        if series:
-            await self.tell("series", rows=series)
+            await self._compute(show, min(piece, step - played.moment.step))
+            rows.append(await self._lanes.quick(show.row))
+        if rows:
+            await self.send_event("series", rows=rows)
 
-    async def _compute(self, simulation: Simulation, steps: int) -> None:
+    async def _compute(self, show: Show, steps: int) -> None:
         lane = self._lanes.slow if self._seconds * steps > limits.SLOW_SECONDS else self._lanes.quick
-        start = time.perf_counter()
-        await lane(simulation.advance, steps)
-        self._seconds = 0.8 * self._seconds + 0.2 * (time.perf_counter() - start) / steps
+        begun = time.perf_counter()
+        await lane(show.playback.advance, steps)
+        self._seconds = 0.8 * self._seconds + 0.2 * (time.perf_counter() - begun) / steps
 
-    async def _show(self, simulation: Simulation) -> None:
-        await self._send(await self._lanes.quick(simulation.frame, self._run))
-        if self._measured is None or self._measured.done() or self._measuring != self._run:
-            self._measuring = self._run
-            self._measured = asyncio.create_task(self._measure(simulation, self._run))
+    async def _send_state(self, show: Show) -> None:
+        await self._send(await self._lanes.quick(show.frame, self._run))
+        if self._measurement is None or self._measurement.done() or self._measured_run != self._run:
+            self._measured_run = self._run
+            self._measurement = asyncio.create_task(self._measure(show, self._run))
 
-    async def _measure(self, simulation: Simulation, run: int) -> None:
+    async def _measure(self, show: Show, run: int) -> None:
         """Instruments of what is shown, beside the states that come after it, until nothing new is shown."""
-        with contextlib.suppress(Gone):  # nobody waits for this task: that the visitor has left is told elsewhere
-            await self._keep_measuring(simulation, run)
-
-    async def _keep_measuring(self, simulation: Simulation, run: int) -> None:
-        step = None
-        while run == self._run and simulation.step != step:
-            start = time.perf_counter()
-            snapshot = simulation.snapshot()
-            step = snapshot[0]
-            try:
-                frame = await self._lanes.slow(simulation.instruments, run, snapshot)
-            except AttnflowError as error:
-                await self.tell("error", sentence=str(error))
-                return
-            if run == self._run:
-                await self._send(frame)
-            took = time.perf_counter() - start
-            # The dearer they are the rarer, but not below about one in a second.
-            await asyncio.sleep(min(1.0, max(0.12, 9 * took if took > 0.05 else 0)))
-
-
-def prepared(simulation: Simulation) -> tuple[float, dict[str, Any]]:
-    """Compile what states need; the seconds that a step then takes, and what the theory says about the run."""
-    simulation.frame(0)
-    simulation.advance(1)
-    simulation.near(0)
-    start = time.perf_counter()
-    simulation.advance(1)
-    seconds = time.perf_counter() - start
-    simulation.near(0)
-    found = instruments.quick(simulation.model, simulation.x, simulation.w, simulation.scale, simulation.wave)
-    return seconds, overlays(simulation.state, simulation.model, simulation.wave, found.wave)
+        with contextlib.suppress(Gone):  # nothing awaits this task, and the conversation notices by itself
+            step = None
+            while run == self._run and show.playback.moment.step != step:
+                begun = time.perf_counter()
+                moment = show.playback.moment
+                step = moment.step
+                try:
+                    frame = await self._lanes.slow(show.measured, run, moment)
+                except AttnflowError as error:
+                    await self.send_event("error", sentence=str(error))
+                    return
+                if run == self._run:
+                    await self._send(frame)
+                seconds = time.perf_counter() - begun
+                # The longer they take the rarer they are, but about one in a second at least.
+                await asyncio.sleep(min(1.0, max(0.12, 9 * seconds if seconds > 0.05 else 0)))
 
 
 def _is_start(request: Any) -> bool:

@@ -1,23 +1,20 @@
-"""The whole state of a page: what is simulated, which step is shown, how it is drawn. JSON, and text for the URL.
+"""The whole state of a page: what is simulated, which step is shown, how it is drawn; and the fields that it may have.
 
-    #beta=9&n=256&step=120&trails=false
-
-names what differs from the defaults, so that an address is short and stays valid when a parameter is added.
+The address of the page, `#beta=9&n=256&step=120&trails=false`, names what differs from the defaults. The page itself
+writes and reads it, by the `FIELDS` that the catalogue sends: here a state is JSON.
 """
 
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 from .. import registry
 from ..errors import InputError
-from ..settings import SETTINGS, complete, parameters
+from ..settings import SETTINGS, Setting, complete, parameters
 from . import limits
 
-# What the page asks of `attnflow simulate`; the solver is fixed, and times follow from steps.
+# The settings of `attnflow simulate` that the page has; the solver is fixed, and times follow from steps.
 SIMULATION = (
     "model",
     "attention",
@@ -46,6 +43,10 @@ class Choice:
     bounds: tuple[float | int, float | int] | None = None
     help: str = ""
 
+    @property
+    def type(self) -> type:
+        return type(self.default)
+
 
 VIEW: dict[str, Choice] = {
     "scene": Choice("", help="the preset this began with"),
@@ -56,8 +57,15 @@ VIEW: dict[str, Choice] = {
     "yaw": Choice(0.6, bounds=(-1e3, 1e3)),
     "pitch": Choice(0.35, bounds=(-1.6, 1.6)),
     "zoom": Choice(1.0, bounds=(0.05, 50.0)),
-    "long": Choice(False, among=(True, False), help="jump from merge to merge, in logarithmic time"),
+    "long": Choice(False, among=(True, False), help="follow the run until one cluster is left, in logarithmic time"),
 }
+
+FIELDS: dict[str, Choice | Setting] = {
+    **{name: SETTINGS[name] for name in SIMULATION},
+    **VIEW,
+    "step": Choice(0, help="the step that is shown"),
+}
+"""All that a state may name, but for the parameters of models, attention maps and initial laws."""
 
 
 @dataclass(frozen=True)
@@ -70,33 +78,22 @@ class State:
 
     @classmethod
     def of(cls, given: Any) -> "State":
-        """From JSON that anybody may have written; refused in a sentence."""
+        """Parse untrusted JSON; raise `InputError` if it is invalid."""
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise InputError('a state is a JSON object of settings, for example {"beta": 9}.')
-        known = {*SIMULATION, *VIEW, "step", *parameters()}
+        known = {*FIELDS, *parameters()}
         if unknown := sorted(set(given) - known):
             raise InputError(f"setting {unknown[0][:40]!r} is unknown; there are: {', '.join(sorted(known))}.")
         given = {name: value for name, value in given.items() if value is not None}
         simulation = {name: value for name, value in given.items() if name not in VIEW and name != "step"}
-        settings = complete(_short(simulation))
+        _check_values(simulation)
+        settings = complete(simulation)
         if not registry.get("model", settings["model"]).page:
             raise InputError(f"model {settings['model']!r} is not for the page; run it with attnflow simulate.")
         _check_sizes(settings)
-        view = {name: _seen(name, given.get(name, c.default)) for name, c in VIEW.items()}
+        view = {name: _view_value(name, given.get(name, c.default)) for name, c in VIEW.items()}
         axes(view["axes"], settings["d"])
         return cls(settings, _whole("step", given.get("step", 0), 0, limits.MAX_STEPS), view)
-
-    @classmethod
-    def from_fragment(cls, fragment: str) -> "State":
-        """The inverse of `fragment`."""
-        pairs = parse_qsl(fragment.removeprefix("#"), keep_blank_values=True)
-        return cls.of({name: _value(name, text) for name, text in pairs})
-
-    @property
-    def fragment(self) -> str:
-        """What stands behind `#` in the address."""
-        text = {name: v if isinstance(v, str) else json.dumps(v) for name, v in self.as_json(whole=False).items()}
-        return urlencode(text)
 
     def as_json(self, *, whole: bool = True) -> dict[str, Any]:
         """All settings by name, or those alone that differ from their defaults."""
@@ -105,10 +102,7 @@ class State:
         everything |= {"step": self.step, **self.view}
         if whole:
             return everything
-        return {n: v for n, v in everything.items() if v is not None and v != _default(n)}
-
-    def at(self, step: int) -> "State":
-        return replace(self, step=step)
+        return {k: v for k, v in everything.items() if v is not None and (k not in FIELDS or v != FIELDS[k].default)}
 
     @property
     def pairs(self) -> float:
@@ -133,26 +127,7 @@ def axes(text: str, d: int) -> tuple[int, ...] | str:
     return chosen
 
 
-def _default(name: str) -> Any:
-    if name == "step":
-        return 0
-    if name in VIEW:
-        return VIEW[name].default
-    return SETTINGS[name].default if name in SETTINGS else None
-
-
-def _value(name: str, text: str) -> Any:
-    """A number, a truth value or a word, by what the setting is."""
-    words = {name for name, s in SETTINGS.items() if s.type is str} | {"scene", "colour", "axes"}
-    if name in words:
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise InputError(f"{name[:40]} = {text[:40]!r} in the address is no number, true or false.") from None
-
-
-def _short(settings: dict[str, Any]) -> dict[str, Any]:
+def _check_values(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         if isinstance(value, str) and len(value) > 16_000:
             raise InputError(f"{name} has {len(value)} characters; type at most 16000.")
@@ -162,7 +137,6 @@ def _short(settings: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"{name} = {float(value):g} is too large; take a number below 2^32.")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{name} = {value} is not finite; take a number.")
-    return settings
 
 
 def _check_sizes(s: Mapping[str, Any]) -> None:
@@ -183,7 +157,7 @@ def _check_sizes(s: Mapping[str, Any]) -> None:
             raise InputError(f"{name} = {value} is more than the page computes; take at most {limits.MAX_INTEGER}.")
 
 
-def _seen(name: str, value: Any) -> Any:
+def _view_value(name: str, value: Any) -> Any:
     choice = VIEW[name]
     if choice.among is not None:
         if not any(value is c or (isinstance(c, str) and value == c) for c in choice.among):

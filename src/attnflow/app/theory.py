@@ -24,40 +24,51 @@ from ..spaces import Sphere
 from .state import State
 
 HIGH_DIMENSION = 32
+LARGEST_BETA = 1e5  # at which the waves on the circle are counted
 
 
 def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dict[str, Any]:
     """`{"curves": [{chart, name, x, y}], "levels": [{chart, name, y}], "wave": k}`, as JSON."""
-    found: dict[str, Any] = {"curves": [], "levels": [], "wave": wave}
+    curves: list[dict[str, Any]] = []
+    levels: list[dict[str, Any]] = []
+    drawn = {"curves": curves, "levels": levels, "wave": wave}
     if not isinstance(getattr(model, "space", None), Sphere):
-        return found
+        return drawn
     s = state.settings
     n, d, law = s["n"], s["d"], s["init"]
     if law == "uniform" and d >= 2:
-        found["curves"].append(_uniform_products(d))
+        curves.append(_uniform_products(d))
     if not exact(model) or n < 2 or s["weights"] != "equal":
-        return found
+        return drawn
     zonal = model.attention.zonal
     beta, clock = float(zonal.beta), "SA" if zonal.normalized else "shifted USA"
     faster = float(np.exp(min(float(zonal.log_speed), 40.0)))  # the model's clock, against that one
     if law == "uniform" and d >= 2:
         start = 1 / n + (1 - 1 / n) * float(uniform_energy(d, beta=beta))
-        found["levels"].append({"chart": "energy", "name": "uniform law", "y": start})
+        levels.append({"chart": "energy", "name": "uniform law", "y": start})
     if law == "orthonormal" or d >= HIGH_DIMENSION:
         name = "equiangular (exact)" if law == "orthonormal" else "equiangular (d → ∞)"
-        found["curves"] += _equiangular(name, n, beta, clock, faster)
-    if law == "uniform" and d == 2 and beta <= 1e5:
+        curves += _equiangular(name, n, beta, clock, faster)
+    if law == "uniform" and d == 2 and beta <= LARGEST_BETA:
         fastest = int(fastest_mode(beta, d=2))
-        found["levels"].append({"chart": "clusters", "name": f"fastest wave, k = {fastest}", "y": fastest})
+        levels.append({"chart": "clusters", "name": f"fastest wave, k = {fastest}", "y": fastest})
         rate = faster * float(growth_rate(wave, beta=beta, d=2, clock=clock))
         if 0 < first_amplitude < 0.5 and 0 < rate < 1e6:
             t = np.linspace(0, np.log(0.8 / first_amplitude) / rate, 40)
-            found["curves"].append(_curve("order", f"exp λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
-    return found
+            curves.append(_curve("order", f"exp λt, λ = {rate:.3g}", t, first_amplitude * np.exp(rate * t)))
+    return drawn
+
+
+def first_wave(model: Any, d: int) -> int:
+    """The wave that grows first out of uniform tokens on the circle; 1 elsewhere."""
+    if d != 2 or not isinstance(model.space, Sphere) or not exact(model):
+        return 1
+    beta = float(model.attention.zonal.beta)
+    return int(fastest_mode(beta, d=2)) if beta <= LARGEST_BETA else 1
 
 
 def exact(model: Any) -> bool:
-    """Whether the reduced equations are about this model: identity matrices, everybody sees all."""
+    """Whether the reduced equations are about this model: identity matrices, and every token sees all."""
     if not model.attention_alone or depends_on_time(model.attention) or model.attention.zonal is None:
         return False
     return isinstance(model.pairs, Full) and model.pairs.skip is None
@@ -81,10 +92,10 @@ def _uniform_products(d: int) -> dict[str, Any]:
 
 
 def _curve(chart: str, name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    good = np.isfinite(y)
+    finite = np.isfinite(y)
     return {
         "chart": chart,
         "name": name,
-        "x": [float(f"{v:.6g}") for v in x[good]],
-        "y": [float(f"{v:.6g}") for v in y[good]],
+        "x": [float(f"{v:.6g}") for v in x[finite]],
+        "y": [float(f"{v:.6g}") for v in y[finite]],
     }

@@ -30,11 +30,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             # Not standalone: typer would print a box where one sentence does, and leave by itself.
             code = _app(args)(args=args, prog_name="attnflow", standalone_mode=False)
     except Exception as error:
-        code = _tell(error, verbose)
+        code = _report(error, verbose)
     sys.exit(code or 0)
 
 
-def _tell(error: Exception, verbose: bool) -> int:
+def _report(error: Exception, verbose: bool) -> int:
     """Say on standard error what went wrong; the exit code."""
     usage = hasattr(error, "format_message")  # typer's errors, whose class has no public name in all its releases
     if verbose and not usage:
@@ -73,9 +73,9 @@ def _app(args: Sequence[str]) -> typer.Typer:
     app.callback()(_root)
     app.command("reproduce")(_reproduce.reproduce)
     app.command("list")(_list.list_everything)
-    # The flags of `simulate` come from the registry, and that imports JAX: only who asks for them pays for it.
-    asked = "simulate" in (*args, *os.environ.get("_TYPER_COMPLETE_ARGS", "").split())
-    app.command("simulate")(_simulate.command(with_parameters=asked))
+    # The flags of `simulate` come from the registry, and that imports JAX: only that command pays for it.
+    wanted = "simulate" in (*args, *os.environ.get("_TYPER_COMPLETE_ARGS", "").split())
+    app.command("simulate")(_simulate.command(with_parameters=wanted))
     app.command("plot")(_plot.plot)
     app.command("explore")(_explore.explore)
     app.command("cite")(_cite.cite)
@@ -84,13 +84,13 @@ def _app(args: Sequence[str]) -> typer.Typer:
     return app
 
 
-def _print_version(asked: bool) -> bool:
-    if asked:
+def _print_version(wanted: bool) -> bool:
+    if wanted:
         from importlib.metadata import version
 
         print(f"attnflow {version('attnflow')}")
         raise typer.Exit()
-    return asked
+    return wanted
 
 
 def _root(

@@ -38,7 +38,7 @@ def data(
     fetched = again or archive is not None or not chosen.present
     fetch(name, archive=archive, again=again, progress=True)
     about = {**_about(chosen), "fetched": fetched}
-    print(json.dumps(about, indent=1) if as_json else _told(about))
+    print(json.dumps(about, indent=1) if as_json else _summary(about))
 
 
 def _about(data: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _line(about: dict[str, Any]) -> str:
     return f"{about['name']:<7} {about['title']}; {where}"
 
 
-def _told(about: dict[str, Any]) -> str:
+def _summary(about: dict[str, Any]) -> str:
     size = sum(about["files"].values()) / 1e6
     how = "fetched and checked" if about["fetched"] else "already there"
     lines = (

@@ -45,8 +45,8 @@ def _show(diagnosis: Any) -> None:
         table.add_row(_mark(check.status), title, check.name, check.found)
     console.print(table)
     bad = [check.name for check in diagnosis.checks if check.status == "fails"]
-    told = "[bold red]Not well:[/bold red] " + ", ".join(bad) if bad else "[green]All is well.[/green]"
-    console.print(f"{told} ({diagnosis.seconds:.1f} s)")
+    verdict = "[bold red]Not well:[/bold red] " + ", ".join(bad) if bad else "[green]All is well.[/green]"
+    console.print(f"{verdict} ({diagnosis.seconds:.1f} s)")
 
 
 def _mark(status: str) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of an output path before any work is done."""
+"""Checks of an output path before any work is done."""
 
 from pathlib import Path
 

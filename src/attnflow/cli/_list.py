@@ -95,5 +95,5 @@ def _observed(claim: dict[str, Any]) -> str:
 def _title(paper: str) -> str:
     from ..report.references import references
 
-    found = references(paper)
-    return f"{paper}: {'; '.join(r.title for r in found)}" if found else paper
+    papers = references(paper)
+    return f"{paper}: {'; '.join(r.title for r in papers)}" if papers else paper

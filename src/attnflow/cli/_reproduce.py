@@ -104,7 +104,7 @@ def _interrupted(unfinished: list[str], report: Path | None) -> str:
 
 
 def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, Any]:
-    """The experiments asked for, by id."""
+    """The chosen experiments, by id."""
     from .. import registry
 
     known = registry.entries("experiment")
@@ -158,19 +158,19 @@ def _report(folder: Any, left: list[str]) -> Path | None:
 
 
 def _summary(record: dict[str, Any]) -> str:
-    """A few lines about one experiment: what does not hold is told in full."""
+    """A few lines about one experiment: claims that do not hold in full."""
     from ..report.text import count, seconds
 
     claims = record["claims"]
     held = sum(c["status"] == "holds" for c in claims)
     judged = sum(c["status"] != "skipped" for c in claims)
     observed = sum(c["provenance"] == "observation" and c["status"] != "skipped" for c in claims)
-    told = f", {count(observed, 'observation')} among them" if observed else ""
-    verdict = f"{held} of {count(judged, 'claim')} hold{told}" if judged else "no claim was judged"
+    observations = f", {count(observed, 'observation')} among them" if observed else ""
+    verdict = f"{held} of {count(judged, 'claim')} hold{observations}" if judged else "no claim was judged"
     lines = [f"{record['name']}: {verdict} ({seconds(record['seconds'])})"]
     for c in claims:
-        told = " (observation)" if c["provenance"] == "observation" else ""
-        line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}{told}"
+        kind = " (observation)" if c["provenance"] == "observation" else ""
+        line = f"  {SIGNS[c['status']]} {c['status']:<7} {c['statement']}{kind}"
         lines.append(line + (f" [{c['note']}]" if c["note"] and c["status"] != "holds" else ""))
         if c["status"] == "fails":
             kind = c["kind"].replace("_", " ")

@@ -33,7 +33,7 @@ Examples:
 
 
 def command(*, with_parameters: bool) -> Callable[..., None]:
-    """The command, with a flag for each parameter of each registered model, attention map and initial law if asked."""
+    """The command; `with_parameters`: with a flag for each parameter of a registered model, map or initial law."""
 
     def simulate(**flags: Any) -> None:
         _simulate(**flags)
@@ -51,29 +51,29 @@ def command(*, with_parameters: bool) -> Callable[..., None]:
 
 def _flags(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, Any]]:
     """`{name: (annotation, default)}`. Defaults are None, so that a flag not given can come from a file."""
-    found: dict[str, tuple[Any, Any]] = {}
+    flags: dict[str, tuple[Any, Any]] = {}
     for name, owners in extra.items():
         param = next(iter(owners.values()))
-        told = f"{param.symbol + ': ' if param.symbol else ''}{param.help} ({_defaults(owners)})"
+        about = f"{param.symbol + ': ' if param.symbol else ''}{param.help} ({_defaults(owners)})"
         flag = f"--{_dashed(name)}" + (f"/--no-{_dashed(name)}" if param.type is bool else "")
-        option = typer.Option(flag, help=told, rich_help_panel="Parameters of models, attention maps and initial laws")
-        found[name] = (Annotated[param.type | None, option], None)
+        option = typer.Option(flag, help=about, rich_help_panel="Parameters of models, attention maps and initial laws")
+        flags[name] = (Annotated[param.type | None, option], None)
     for name, setting in SETTINGS.items():
         choices = _choices(name) if extra else ""
         default = "" if setting.default is None else f" (default: {setting.default})"
         option = typer.Option(f"--{_dashed(name)}", help=f"{setting.help}{choices}{default}", show_default=False)
-        found[name] = (Annotated[setting.type | None, option], None)
+        flags[name] = (Annotated[setting.type | None, option], None)
     out = typer.Option("--out", metavar="FILE", help="Where to save the run (NetCDF).")
     config = typer.Option("--config", metavar="TOML", help="Settings from a file.")
     source = typer.Option("--from", metavar="RUN.nc", help="Run a saved run again.")
     force = typer.Option("--force", help="Overwrite the output if it is there.")
     as_json = typer.Option("--json", help="Print a summary as JSON on standard output.")
-    found["out"] = (Annotated[Path, out], Path("run.nc"))
-    found["config"] = (Annotated[Path | None, config], None)
-    found["source"] = (Annotated[Path | None, source], None)
-    found["force"] = (Annotated[bool, force], False)
-    found["as_json"] = (Annotated[bool, as_json], False)
-    return found
+    flags["out"] = (Annotated[Path, out], Path("run.nc"))
+    flags["config"] = (Annotated[Path | None, config], None)
+    flags["source"] = (Annotated[Path | None, source], None)
+    flags["force"] = (Annotated[bool, force], False)
+    flags["as_json"] = (Annotated[bool, as_json], False)
+    return flags
 
 
 def _defaults(owners: Mapping[str, Any]) -> str:
@@ -112,8 +112,8 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
     run = run.annotated(settings=settings) if settings else run
     run.save(out)
     summary = _summary(run, out, settings)
-    told = f"{out}: {run!r}; look at it with: attnflow plot {shlex.quote(str(out))}"
-    print(json.dumps(summary, indent=1) if as_json else told)
+    sentence = f"{out}: {run!r}; look at it with: attnflow plot {shlex.quote(str(out))}"
+    print(json.dumps(summary, indent=1) if as_json else sentence)
 
 
 def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
@@ -138,7 +138,7 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
 
 
 def _built(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """`build` in the precision that is asked for; a name that is none is refused there."""
+    """`build`, in the precision of the settings; it refuses an unknown name."""
     from ..floating_point import precision
 
     precision("float32" if settings["dtype"] == "float32" else "float64")

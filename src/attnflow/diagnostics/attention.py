@@ -151,7 +151,7 @@ def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
     return Layers(model, tol, *(jnp.asarray(known[name]) for name in names))
 
 
-def _tiles(
+def matrix_tiles(
     x: Float[Array, "n d"],
     t: Float[Array, ""],
     w: Float[Array, " n"] | None,
@@ -169,7 +169,7 @@ def _tiles(
 def _matrix(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any, log: bool
 ) -> Float[Array, "n n"]:
-    return _tiles(x, t, w, map_and_pairs, log)(None)
+    return matrix_tiles(x, t, w, map_and_pairs, log)(None)
 
 
 def _heard(
@@ -178,7 +178,7 @@ def _heard(
     """Column sums and row maxima, a tile of rows after the other."""
     n = x.shape[0]
     tile = min(TILE, n)
-    matrix, mass = _tiles(x, t, w, map_and_pairs), masses(x, w)
+    matrix, mass = matrix_tiles(x, t, w, map_and_pairs), masses(x, w)
 
     def add(received: Array, i: Array) -> tuple[Array, Array]:
         inside = jnp.minimum(i, n - 1)  # the last tile repeats the last token, with weight zero

@@ -133,7 +133,7 @@ def clusters(
     if space is not None and not isinstance(space, AbstractSpace):
         raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     _check_finite(found)
-    distance = _linking_distance(found, space) if eps is None else np.full(found.xs.shape[:-2], linking_distance(eps))
+    distance = _default_eps(found, space) if eps is None else np.full(found.xs.shape[:-2], linking_distance(eps))
     labels, count, sizes, weight = _sorted(_linked(found.xs, distance), found)
     run, ts = found.run, found.ts
     left = _motion(found, labels, distance)
@@ -166,7 +166,22 @@ def _check_finite(found: Clouds) -> None:
         raise InputError(f"token {where[-1]}{cloud} is not a number, and clusters need all tokens; leave it out.")
 
 
-def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
+def default_eps(
+    xs: Float[Array, "*T n d"], w: Float[Array, " n"] | None, space: AbstractSpace, start: float | np.ndarray = 0.0
+) -> np.ndarray:
+    """The default `eps` of every cloud; `start` is the spread of the first cloud of the run, if there is a run."""
+    if isinstance(space, Sphere):
+        return np.full(xs.shape[:-2], np.sqrt(2 * DELTA))
+    return np.asarray(np.sqrt(2 * DELTA) * np.fmax(np.asarray(along(spread, xs, w), float), start))
+
+
+def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    """The root mean square distance of the tokens from their mean."""
+    w = masses(x, w)
+    return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
+
+
+def _default_eps(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
     """The default `eps` of every cloud."""
     if found.run is not None and found.run.model is not None:
         if space is not None:
@@ -174,19 +189,8 @@ def _linking_distance(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
         space = found.run.model.space
     if space is None:
         raise InputError("tell which space the tokens live in, space=af.Sphere() or af.Euclidean(), or give eps.")
-    if isinstance(space, Sphere):
-        return np.full(found.xs.shape[:-2], np.sqrt(2 * DELTA))
-    size = np.asarray(along(_spread, found.xs, found.w), float)
-    if found.run is not None:
-        start = float(along(_spread, found.run.xs[0], found.w))
-        size = np.fmax(size, start * np.exp(-found.log_scale()))
-    return np.asarray(np.sqrt(2 * DELTA) * size)
-
-
-def _spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
-    """The root mean square distance of the tokens from their mean."""
-    w = masses(x, w)
-    return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
+    start = 0.0 if found.run is None else float(along(spread, found.run.xs[0], found.w)) * np.exp(-found.log_scale())
+    return default_eps(found.xs, found.w, space, start)
 
 
 def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ def order_parameter(tokens: Tokens, *, at: Any = None, weights: Numbers | None =
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
     """
     found = clouds(tokens, at, weights)
-    return along(_mean_length, found.true("their mean"), found.w)
+    return along(mean_length, found.true("their mean"), found.w)
 
 
 def pair_fraction(
@@ -88,7 +88,7 @@ def inner_products(
     edges = _edges(bins, xs, bounded=normalized or _space(found) == "sphere")
     # Round-off may carry the product of a unit vector with itself past one.
     unit = jnp.asarray(1.0 if normalized or _space(found) == "sphere" else jnp.inf, xs.dtype)
-    counts = along(_histogram, xs, found.w, edges, unit)
+    counts = along(product_histogram, xs, found.w, edges, unit)
     return InnerProducts(edges, counts / jnp.broadcast_to(jnp.diff(edges), counts.shape))
 
 
@@ -97,8 +97,15 @@ def _space(found: Clouds) -> str | None:
     return None if found.run is None or found.run.model is None else found.run.model.space.name
 
 
-def _mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+def mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    """`order_parameter` of one cloud."""
     return jnp.where(jnp.all(jnp.isfinite(x)), jnp.linalg.norm(masses(x, w) @ x), jnp.nan)
+
+
+def wave_amplitude(x: Float[Array, "n 2"], w: Float[Array, " n"] | None, k: Float[Array, ""]) -> Float[Array, ""]:
+    r"""$|\sum_j w_je^{ik\theta_j}|$ of one cloud on the circle."""
+    angle, w = k * jnp.arctan2(x[:, 1], x[:, 0]), masses(x, w)
+    return jnp.hypot(jnp.sum(w * jnp.cos(angle)), jnp.sum(w * jnp.sin(angle)))
 
 
 def _fraction(
@@ -119,10 +126,10 @@ def _fraction(
     return jnp.sum(jnp.where(w > 0, w * met, 0)) / (jnp.sum(w) ** 2 - jnp.sum(w * w))
 
 
-def _histogram(
+def product_histogram(
     x: Float[Array, "n d"], w: Float[Array, " n"] | None, edges: Float[Array, " e"], unit: Float[Array, ""]
 ) -> Float[Array, " b"]:
-    """The share of all pairs in each bin, a tile of rows after the other."""
+    """The share of all pairs of one cloud in each bin, a tile of rows after the other; products are cut at `unit`."""
     n, bins = x.shape[0], edges.size - 1
     tile = min(TILE, n)
     w = masses(x, w)

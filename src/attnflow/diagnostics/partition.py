@@ -59,12 +59,13 @@ def log_partition(
         if not source[1].complete:
             raise InputError("points have no position among tokens that see only some others; leave out points=.")
     ts = jnp.zeros(xs.shape[:-2], xs.dtype) if found.ts is None else found.ts
-    return along(_log_z, (xs, ts), found.w, source, points)
+    return along(log_z, (xs, ts), found.w, source, points)
 
 
-def _log_z(
+def log_z(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, source: Any, points: Array | None
 ) -> Float[Array, " m"]:
+    """`log_partition` of one cloud; `source` is the map and who sees whom."""
     attention, pairs = source
     attention = at_time(attention, t)
     log_w = attention.log_weights(x, w, pairs=pairs)

@@ -180,8 +180,8 @@ def _common_palette(shots: list[Image.Image]) -> Image.Image:
     certain = _certain()
     room = 256 - len(certain)
     palette = sample.quantize(room)
-    found = (palette.getpalette() or [])[: 3 * room]
-    palette.putpalette([*found, *[0] * (3 * room - len(found)), *certain.ravel().tolist()])
+    colours = (palette.getpalette() or [])[: 3 * room]
+    palette.putpalette([*colours, *[0] * (3 * room - len(colours)), *certain.ravel().tolist()])
     return palette
 
 

@@ -1,4 +1,4 @@
-"""Who listens to whom at one time: the attention matrix, and the attention that tokens receive."""
+"""Which tokens attend to which at one time: the attention matrix, and the attention that tokens receive."""
 
 from typing import Any
 
@@ -28,21 +28,21 @@ def attention(
     at = index(at, frames)
     matrix = np.asarray(attention_matrix(run, at=at, head=head), float)
     by_cluster = not isinstance(run.model.pairs, Causal | Positional) if by_cluster is None else by_cluster
-    found = clusters(run, at=at) if by_cluster else None
-    order = np.arange(frames.n) if found is None else np.argsort(found.labels, kind="stable")
+    groups = clusters(run, at=at) if by_cluster else None
+    order = np.arange(frames.n) if groups is None else np.argsort(groups.labels, kind="stable")
     with style():
         ax = axes_for(ax, 4.7, 3.9)
         low, high = min(0.0, matrix.min()), matrix.max()
         image = ax.imshow(
             matrix[np.ix_(order, order)], cmap=HEAT, vmin=low, vmax=high, interpolation="nearest", origin="upper"
         )
-        where = "" if found is None else ", by cluster"
-        ax.set(xlabel=f"token heard{where}", ylabel=f"token that listens{where}", title=_caption(frames, at, head))
-        if found is None:
+        where = "" if groups is None else ", by cluster"
+        ax.set(xlabel=f"key token{where}", ylabel=f"query token{where}", title=_caption(frames, at, head))
+        if groups is None:
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_locator(MaxNLocator(6, integer=True))
         else:
-            _blocks(ax, found.sizes)
+            _blocks(ax, groups.sizes)
         ax.tick_params(length=2.5)
         for spine in ax.spines.values():
             spine.set_visible(False)
@@ -70,22 +70,22 @@ def _blocks(ax: Axes, sizes: np.ndarray) -> None:
 def leaders(run: Any, at: int = -1, head: int | None = None, ax: Axes | None = None) -> Figure:
     """Draw the attention that tokens receive at the saved time of index `at`, the most first.
 
-    Dark bars are tokens that some other token hears best; the line across a bar is the token's own weight, what it
-    would receive if everybody were heard alike.
+    Dark bars are tokens that some other token attends to most; the line across a bar is the token's own weight, what it
+    would receive if attention were uniform.
     """
     from ..diagnostics import leaders as measure
 
     frames = read(run)
     at = index(at, frames)
-    found = measure(run, at=at, head=head)
-    received, follows = np.asarray(found.received, float), np.asarray(found.follows)
+    measured = measure(run, at=at, head=head)
+    received, follows = np.asarray(measured.received, float), np.asarray(measured.follows)
     followed = np.isin(np.arange(frames.n), follows[follows != np.arange(frames.n)])
     shown = np.argsort(-received, kind="stable")[:LISTED]
     with style():
         ax = axes_for(ax, 5.6, 3.2)
         place = np.arange(len(shown))
         for some, colour, label in (
-            (followed[shown], PALETTE["blue"], "heard best by others"),
+            (followed[shown], PALETTE["blue"], "attended to most by others"),
             (~followed[shown], PALETTE["sky"], "by none, or itself"),
         ):
             if some.any():

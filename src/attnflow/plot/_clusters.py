@@ -21,24 +21,26 @@ def clusters(run: Any, eps: float | None = None, ax: Axes | None = None) -> Figu
     """
     from ..diagnostics import clusters as measure
 
-    found = measure(run, eps=eps)
+    clustering = measure(run, eps=eps)
     with style():
         if ax is None:
             figure = new_figure(5.4, 4.6)
             upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.6))
-            _merging(lower, run, found)
+            _merging(lower, run, clustering)
             along_time(lower, run)
         else:
             upper = axes_for(ax, 5.4, 4.6)
             along_time(upper, run)
-        _number(upper, run, found)
+        _number(upper, run, clustering)
     return upper.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
-def _number(ax: Axes, run: Any, found: Any) -> None:
+def _number(ax: Axes, run: Any, clustering: Any) -> None:
     ts, _ = times(run)
-    count = np.where(found.count > 0, found.count, np.nan)  # nothing is drawn where the run did not get
-    ax.step(ts, count, where="post", color=PALETTE["blue"])
+    count = np.where(clustering.count > 0, clustering.count, np.nan)  # nothing is drawn where the run did not get
+    eps = np.asarray(clustering.eps)[-1]
+    ax.step(ts, count, where="post", color=PALETTE["blue"], label=f"linked within {eps:.3g}")
+    ax.legend(loc="upper right")
     most = int(np.nanmax(count, initial=1))
     if most > 20:
         ax.set_yscale("log")
@@ -50,14 +52,14 @@ def _number(ax: Axes, run: Any, found: Any) -> None:
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(0, 1.08 * most)
     ax.set_ylabel("clusters")
-    ax.set_title(_caption(found))
+    ax.set_title(_caption(clustering))
     ax.grid()
 
 
-def _caption(found: Any) -> str:
-    last = int(found.count[-1])
+def _caption(clustering: Any) -> str:
+    last = int(clustering.count[-1])
     what = f"{last} cluster{'' if last == 1 else 's'} at the end"
-    state, time = str(np.asarray(found.state).reshape(-1)[-1]), np.asarray(found.time, float).reshape(-1)[-1]
+    state, time = str(np.asarray(clustering.state).reshape(-1)[-1]), np.asarray(clustering.time, float).reshape(-1)[-1]
     if state == "unknown":
         return what
     if state == "metastable" and np.isfinite(time):
@@ -65,12 +67,12 @@ def _caption(found: Any) -> str:
     return f"{what}, {'still moving' if state == 'moving' else state}"
 
 
-def _merging(ax: Axes, run: Any, found: Any) -> None:
+def _merging(ax: Axes, run: Any, clustering: Any) -> None:
     ts, _ = times(run)
     n, weights = run.n, np.asarray(run.masses, float)
-    order = np.lexsort(found.labels)  # by the last time, then by the one before, ...
-    labels = found.labels[:, order]
-    mass = np.take_along_axis(found.masses, np.maximum(labels, 0), axis=1)
+    order = np.lexsort(clustering.labels)  # by the last time, then by the one before, ...
+    labels = clustering.labels[:, order]
+    mass = np.take_along_axis(clustering.masses, np.maximum(labels, 0), axis=1)
     heights = np.concatenate([[0], np.cumsum(weights[order])])
     middles = (ts[1:] + ts[:-1]) / 2
     sides = np.concatenate([ts[:1], middles, ts[-1:]]) if len(ts) > 1 else ts[0] + np.array([-0.5, 0.5])

@@ -91,10 +91,10 @@ def times(run: Any) -> tuple[np.ndarray, str]:
 
 def positive(name: str, value: Any) -> float:
     """A finite number greater than zero: a length, a speed."""
-    found = number(name, value)
-    if not found > 0:
-        raise InputError(f"{name} = {found:g} must be greater than 0.")
-    return found
+    size = number(name, value)
+    if not size > 0:
+        raise InputError(f"{name} = {size:g} must be greater than 0.")
+    return size
 
 
 def resolution(dpi: Any) -> float:
@@ -106,20 +106,20 @@ def camera_of(camera: Any) -> Camera | None:
     """Elevation and azimuth; `None` leaves them to the picture."""
     if camera is None:
         return None
-    found = finite_array("camera", camera)
-    if found.shape != (2,):
+    angles = finite_array("camera", camera)
+    if angles.shape != (2,):
         raise InputError(f"camera = {shown(camera)} is no elevation and azimuth; give two numbers, in degrees.")
-    return float(found[0]), float(found[1])
+    return float(angles[0]), float(angles[1])
 
 
 def whole_numbers(name: str, values: Any) -> list[int]:
     """At least one whole number, of either sign."""
     if isinstance(values, str) or not np.iterable(values):
         raise InputError(f"{name} = {shown(values)} are no whole numbers; give some, for example (0, 1).")
-    found = [whole(name, value, -(2**63)) for value in values]
-    if not found:
+    numbers = [whole(name, value, -(2**63)) for value in values]
+    if not numbers:
         raise InputError(f"{name} is empty; give at least one whole number, for example (0,).")
-    return found
+    return numbers
 
 
 def index(at: Any, frames: Frames) -> int:

@@ -26,8 +26,8 @@ def inner_products(
     rows = np.array(chosen)
     info = {name: (dims, run.info[name][rows]) for name, dims in run.info_dims.items() if dims[:1] == ("time",)}
     some = dataclasses.replace(run, ts=run.ts[rows], xs=run.xs[rows], labels=None, log_ts=None, info=info)
-    found = measure(some, bins=bins, normalized=normalized)
-    edges, density = np.asarray(found.edges), np.asarray(found.density)
+    law = measure(some, bins=bins, normalized=normalized)
+    edges, density = np.asarray(law.edges), np.asarray(law.density)
     with style():
         ax = axes_for(ax, 4.8, 3.2)
         if len(chosen) == 1:

@@ -26,7 +26,7 @@ def polytope(
     *,
     B: Numbers | None = None,
     eps: float | None = None,
-    found: Any = None,
+    detected: Any = None,
     hulls: int = 4,
     ts: Numbers | None = None,
     ax: Axes | None = None,
@@ -36,32 +36,32 @@ def polytope(
 
     - `run`: what `rescaled` gives, or tokens `(T, n, d)` with their times `ts`; d = 2 or 3.
     - `B`: the matrix of scores, for the verdict; a run knows its own. `eps`: the linking distance of clusters, by
-      default what the eye cannot resolve, a fiftieth of the largest token. `found`: what `detect_polytope` gave, if
-      that was asked already, perhaps for a later time.
+      default what the eye cannot resolve, a fiftieth of the largest token. `detected`: what `detect_polytope` gave, if
+      that was computed already, perhaps for a later time.
     - `hulls`: at how many times the hull is drawn, from the first on; it darkens with time as the paths do.
     - `camera` is (elevation, azimuth) in degrees; `ax` draws into given axes (three-dimensional ones for d = 3).
     """
     from ..diagnostics import detect_polytope
 
     frames, hulls = _frames(run, ts), whole("hulls", hulls, 0)
-    if found is None:
+    if detected is None:
         eps = SEEN * float(np.linalg.norm(frames.xs[-1], axis=1).max()) if eps is None else eps
-        found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B=B, eps=eps)
-    _check_found(found, ("vertices", "corners", "count", "converged"), "detect_polytope")
-    _check_dimension(found.corners.shape[-1], frames)
+        detected = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B=B, eps=eps)
+    _check_detected(detected, ("vertices", "corners", "count", "converged"), "detect_polytope")
+    _check_dimension(detected.corners.shape[-1], frames)
     with style():
         own, axes = ax is None, _stage(frames, ax, camera)
         last = len(frames.ts) - 1
         for at in np.unique(np.linspace(0, last, hulls + 1).astype(int)[:-1] if last else [0]):
             shade = SHADES[int(time_share(frames, int(at)) * (len(SHADES) - 1))]
             _outline(axes, _faces(frames.xs[at]), frames.d, edgecolors=[shade], linewidths=0.9, zorder=1.5)
-        ends = f"polytope, {len(found.vertices)} {'vertex' if len(found.vertices) == 1 else 'vertices'}"
+        ends = f"polytope, {len(detected.vertices)} {'vertex' if len(detected.vertices) == 1 else 'vertices'}"
         fill = (*_rgb(LIMIT), 0.12)
         _outline(
-            axes, _faces(found.corners), frames.d, edgecolors=[LIMIT], facecolors=[fill], linewidths=1.4, zorder=2.5
+            axes, _faces(detected.corners), frames.d, edgecolors=[LIMIT], facecolors=[fill], linewidths=1.4, zorder=2.5
         )
         axes.scatter(
-            *found.corners.T,
+            *detected.corners.T,
             s=64,
             marker="D",
             facecolors="none",
@@ -70,7 +70,7 @@ def polytope(
             label=ends,
             zorder=4,
         )
-        _finish(axes, frames, "clusters", found.count, found.converged, own)
+        _finish(axes, frames, "clusters", detected.count, detected.converged, own)
     return axes.get_figure(root=True)
 
 
@@ -80,7 +80,7 @@ def hyperplanes(
     V: Numbers | None = None,
     B: Numbers | None = None,
     eps: float | None = None,
-    found: Any = None,
+    detected: Any = None,
     ts: Numbers | None = None,
     ax: Axes | None = None,
     camera: Camera | None = None,
@@ -92,34 +92,34 @@ def hyperplanes(
     from ..diagnostics import detect_hyperplanes
 
     frames = _frames(run, ts)
-    if found is None:
+    if detected is None:
         last = frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run
-        found = detect_hyperplanes(last, V=V, B=B, eps=eps)
-        if eps is None and found.count:
-            found = detect_hyperplanes(last, V=V, B=B, eps=SEEN * float(np.abs(found.u).max()) or 1.0)
-    _check_found(found, ("triple", "values", "count", "converged"), "detect_hyperplanes")
-    if found.triple.phi_star is None:
-        raise InputError(f"there are no hyperplanes to draw. {found.triple.verdict}")
-    _check_dimension(len(found.triple.phi_star), frames)
+        detected = detect_hyperplanes(last, V=V, B=B, eps=eps)
+        if eps is None and detected.count:
+            detected = detect_hyperplanes(last, V=V, B=B, eps=SEEN * float(np.abs(detected.u).max()) or 1.0)
+    _check_detected(detected, ("triple", "values", "count", "converged"), "detect_hyperplanes")
+    if detected.triple.phi_star is None:
+        raise InputError(f"there are no hyperplanes to draw. {detected.triple.verdict}")
+    _check_dimension(len(detected.triple.phi_star), frames)
     with style():
         own, axes = ax is None, _stage(frames, ax, camera)
         box = np.array([limits(frames.xs[..., k]) for k in range(frames.d)])
-        planes = [_slice(box, found.triple.phi_star, value) for value in found.values]
+        planes = [_slice(box, detected.triple.phi_star, value) for value in detected.values]
         fill = (*_rgb(LIMIT), 0.16)
         _outline(axes, planes, frames.d, edgecolors=[LIMIT], facecolors=[fill], linewidths=1.6, zorder=2.5)
-        axes.plot(*[[np.nan]] * frames.d, color=LIMIT, label=r"$\varphi_1^*(z) = $" + _values(found.values))
-        _finish(axes, frames, "hyperplanes", found.count, found.converged, own)
+        axes.plot(*[[np.nan]] * frames.d, color=LIMIT, label=r"$\varphi_1^*(z) = $" + _values(detected.values))
+        _finish(axes, frames, "hyperplanes", detected.count, detected.converged, own)
     return axes.get_figure(root=True)
 
 
-def _check_found(found: Any, parts: tuple[str, ...], verb: str) -> None:
-    if not all(hasattr(found, part) for part in parts):
-        raise InputError(f"found = {shown(found)} is none of the answers of af.{verb}; leave it out, or give one.")
+def _check_detected(detected: Any, parts: tuple[str, ...], verb: str) -> None:
+    if not all(hasattr(detected, part) for part in parts):
+        raise InputError(f"detected = {shown(detected)} is no result of {verb}; leave it out, or give one.")
 
 
 def _check_dimension(d: int, frames: Frames) -> None:
     if d != frames.d:
-        raise InputError(f"found is of tokens of dimension {d}, and these have dimension {frames.d}.")
+        raise InputError(f"detected is of tokens of dimension {d}, and these have dimension {frames.d}.")
 
 
 def _frames(run: Any, ts: Numbers | None) -> Frames:
@@ -162,11 +162,11 @@ def _faces(points: np.ndarray) -> list[np.ndarray]:
     """The polygons that bound the hull of points in the plane or in space: one if it is flat."""
     from ..diagnostics.hulls import hull
 
-    found = hull(points)
-    corners = found.corners
-    if found.dimension < 3 or found.normals is None or found.offsets is None:
+    body = hull(points)
+    corners = body.corners
+    if body.dimension < 3 or body.normals is None or body.offsets is None:
         return [_around(corners)]
-    depth = found.offsets - corners @ found.normals.T  # (vertices, facets)
+    depth = body.offsets - corners @ body.normals.T  # (vertices, facets)
     near = depth <= 1e-7 * np.abs(corners).max()
     return [_around(corners[on]) for on in near.T if on.sum() >= 3]
 
@@ -194,7 +194,7 @@ def _slice(box: np.ndarray, normal: np.ndarray, value: float) -> np.ndarray:
 
 
 def _outline(ax: Any, polygons: list[np.ndarray], d: int, **options: Any) -> None:
-    """Polygons, or segments where they have two corners, in the plane or in space; unfilled unless told."""
+    """Polygons, or segments where they have two corners, in the plane or in space; unfilled by default."""
     options = {"facecolors": "none", **options}
     solid = [p for p in polygons if len(p) > 2]
     lines = [p for p in polygons if len(p) == 2]

@@ -58,7 +58,7 @@ def draw_review(axes: Any, explanation: Any, layer: int) -> None:
     axes.plot(*now[others].T, "o", ms=4.5, color=INK, alpha=0.45, mec="none", zorder=3)
     axes.plot(*now[leading].T, "*", ms=13, color=PALETTE["yellow"], mec=INK, mew=0.9, zorder=5)
     axes.plot(*now.mean(axis=0), "^", ms=9, color=PALETTE["green"], mec="white", mew=1.0, zorder=6)
-    _names(axes, now, leading, explanation, told=layer % (depth + 1) == depth)
+    _names(axes, now, leading, explanation, with_shares=layer % (depth + 1) == depth)
     axes.set(xlabel=frame[0], title=f"layer {layer % (depth + 1)}", aspect="equal")
     if axes.get_subplotspec() is None or axes.get_subplotspec().is_first_col():
         axes.set_ylabel(frame[1])
@@ -105,12 +105,12 @@ def _sides(axes: Any, v: np.ndarray, b: float) -> None:
         axes.contour(x, y, value, [0], colors=INK, linewidths=1.1, linestyles="dashed", zorder=1)
 
 
-def _names(axes: Any, now: np.ndarray, leading: np.ndarray, explanation: Any, told: bool) -> None:
-    """Words beside the leaders, those that most words follow first; `told`: with their share."""
+def _names(axes: Any, now: np.ndarray, leading: np.ndarray, explanation: Any, with_shares: bool) -> None:
+    """Words beside the leaders, those that most words follow first; `with_shares`: with how many do."""
     places = np.flatnonzero(leading)
     follow = np.array([np.mean(explanation.followed == place) for place in places])
     order = np.argsort(-follow, kind="stable")[:LABELS]
-    texts = [explanation.words[places[k]] + (f" {follow[k]:.0%}" if told else "") for k in order]
+    texts = [explanation.words[places[k]] + (f" {follow[k]:.0%}" if with_shares else "") for k in order]
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     side = min(axes.get_position().size * axes.figure.get_size_inches()) * 72  # the picture is square
     points = (now[places] - [left, bottom]) / [right - left, top - bottom] * side

@@ -22,13 +22,13 @@ def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax:
     """
     from ..diagnostics import staircase as measure
 
-    found = measure(run, clock)
+    stairs = measure(run, clock)
     with style():
         ax = axes_for(ax, 5.4, 3.6)
-        _levels(ax, found)
-        ax.plot(found.tau, found.energy, color=PALETTE["blue"])
-        ax.set(xlabel=found.label, ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05))
-        ax.set_xlim(found.tau[0], found.tau[-1] + 0.02 * (found.tau[-1] - found.tau[0]))
+        _levels(ax, stairs)
+        ax.plot(stairs.tau, stairs.energy, color=PALETTE["blue"])
+        ax.set(xlabel=stairs.label, ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05))
+        ax.set_xlim(stairs.tau[0], stairs.tau[-1] + 0.02 * (stairs.tau[-1] - stairs.tau[0]))
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
@@ -62,31 +62,32 @@ class Climb:
     def __init__(self, run: Any, frames: Frames):
         from ..diagnostics import staircase as measure
 
-        self.found = measure(run)
-        self.now = frames.ts if frames.logarithmic else np.log10(np.maximum(frames.ts, 10 ** self.found.tau[0]))
+        self.stairs = measure(run)
+        self.now = frames.ts if frames.logarithmic else np.log10(np.maximum(frames.ts, 10 ** self.stairs.tau[0]))
 
     def stage(self, ax: Axes) -> None:
-        found = self.found
-        _levels(ax, found)
-        ax.plot(found.tau, found.energy, color="#C9D0D6", lw=1.2)
-        ax.set(xlabel=found.label, ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05), xlim=(found.tau[0], found.tau[-1]))
+        stairs = self.stairs
+        _levels(ax, stairs)
+        ax.plot(stairs.tau, stairs.energy, color="#C9D0D6", lw=1.2)
+        ax.set(xlabel=stairs.label, ylabel=r"energy $\widehat{E}$", ylim=(0, 1.05))
+        ax.set_xlim(stairs.tau[0], stairs.tau[-1])
         ax.set_box_aspect(0.75)
 
     def actors(self, ax: Axes, at: int) -> None:
-        found, now = self.found, self.now[at]
-        height = np.interp(now, found.tau, found.energy)
-        past = found.tau < now
-        ax.plot([*found.tau[past], now], [*found.energy[past], height], color=PALETTE["blue"], zorder=2.5)
+        stairs, now = self.stairs, self.now[at]
+        height = np.interp(now, stairs.tau, stairs.energy)
+        past = stairs.tau < now
+        ax.plot([*stairs.tau[past], now], [*stairs.energy[past], height], color=PALETTE["blue"], zorder=2.5)
         ax.plot([now], [height], "o", ms=6, mfc=TOKEN["color"], mec="white", zorder=3, clip_on=False)
 
 
-def _levels(ax: Axes, found: Any) -> None:
-    """Dashed lines at the heights that masses predict, each told once at the right if there is room."""
-    told: list[float] = []
-    for plateau in reversed(found.flat):
+def _levels(ax: Axes, stairs: Any) -> None:
+    """Dashed lines at the heights that masses predict, each labelled once at the right if there is room."""
+    labelled: list[float] = []
+    for plateau in reversed(stairs.flat):
         ax.axhline(plateau.predicted, **DASH)
-        if all(abs(plateau.predicted - other) > 0.05 for other in told):
-            told.append(plateau.predicted)
+        if all(abs(plateau.predicted - other) > 0.05 for other in labelled):
+            labelled.append(plateau.predicted)
             ax.annotate(
                 f"{plateau.predicted:.3g}",
                 (1.0, plateau.predicted),

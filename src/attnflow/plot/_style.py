@@ -10,19 +10,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from ..errors import InputError, shown
+from ..palette import PALETTE
 from ._data import positive
-
-PALETTE = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "sky": "#56B4E9",
-    "orange": "#E69F00",
-    "yellow": "#F0E442",
-    "black": "#000000",
-}
-"""The colours of Okabe and Ito, told apart with every kind of colour vision; curves take them in this order."""
 
 INK, FAINT = "#333333", "#B8BEC4"
 

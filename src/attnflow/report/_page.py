@@ -84,8 +84,8 @@ def _summary(records: list[dict[str, Any]]) -> str:
         verdict = "All claims that were judged hold" if statuses["skipped"] else "All claims hold"
     tally = " ".join(f"{badge(s)} {statuses[s]}" for s in ("holds", "fails", "error", "skipped") if statuses[s])
     observed = sum(is_observation(claim) for record in records for claim in record["claims"])
-    told = f" · {count(observed, 'observation')} among them" if observed else ""
-    return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}{told}</p>'
+    note = f" · {count(observed, 'observation')} among them" if observed else ""
+    return f'<p class="verdict">{verdict}.</p><p class="tally">{tally}{note}</p>'
 
 
 def _not_present(old: list[str]) -> str:
@@ -93,8 +93,8 @@ def _not_present(old: list[str]) -> str:
     many = sum(map(bool, old))
     if not many:
         return ""
-    told = f"{many} of {count(len(old), 'experiment')} judged with other versions than the present ones"
-    return f'<p class="differs">{told}; run them again with <code>attnflow reproduce</code>.</p>'
+    note = f"{many} of {count(len(old), 'experiment')} judged with other versions than the present ones"
+    return f'<p class="differs">{note}; run them again with <code>attnflow reproduce</code>.</p>'
 
 
 def _unfinished(left: Sequence[str]) -> str:
@@ -133,14 +133,14 @@ def _section(root: Path, record: dict[str, Any], place: str, old: str) -> str:
     # A page about one experiment has said its title already.
     heading = f'<h2><span class="place">{place}</span> {e(record["title"])}</h2>' if place else ""
     crash = record["crash"]
-    told = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""
+    note = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""
     summary = f"<p>{e(record['summary'])}</p>" if record["summary"] else ""
     return f"""<section id="{e(record["name"])}">
 {heading}
 {_changed(record)}
 {_references(record["paper"])}
 {summary}
-{told}
+{note}
 {old}
 {_figures(root, record)}
 <h3>Claims</h3>

@@ -29,10 +29,10 @@ def computed_with(cell: Mapping[str, Any], now: Versions) -> str:
 def statement(record: Mapping[str, Any]) -> str:
     """One sentence for all cells, and a warning for those that other versions computed."""
     now = record["versions"]
-    others = [told for cell in record["cells"] if (told := computed_with(cell, now))]
+    others = [note for cell in record["cells"] if (note := computed_with(cell, now))]
     if not others:
         return f"<p>Computed and judged with {listed(now)}.</p>"
-    groups = "; ".join(f"{count(others.count(told), 'cell')}: {told}" for told in dict.fromkeys(others))
+    groups = "; ".join(f"{count(others.count(note), 'cell')}: {note}" for note in dict.fromkeys(others))
     return (
         f"<p>Judged with {listed(now)}.</p>"
         f'<p class="differs"><b>{len(others)} of {count(len(record["cells"]), "cell")} computed by other versions.</b>'
@@ -42,7 +42,7 @@ def statement(record: Mapping[str, Any]) -> str:
 
 def outdated(record: Mapping[str, Any], present: Mapping[str, Versions]) -> str:
     """A warning where the verdicts were reached with other versions than those present now."""
-    told = differing(record["versions"], present[record["id"]]) if record["id"] in present else ""
-    if not told:
+    note = differing(record["versions"], present[record["id"]]) if record["id"] in present else ""
+    if not note:
         return ""
-    return f'<p class="differs"><b>Judged with other versions than the present ones.</b> {told}; run it again.</p>'
+    return f'<p class="differs"><b>Judged with other versions than the present ones.</b> {note}; run it again.</p>'

@@ -18,9 +18,9 @@ def number(value: Any, digits: int = 10) -> str:
     if not isinstance(value, int | float):
         return e(value)
     text = f"{value:.{digits}g}" if isinstance(value, float) else str(value)
-    mantissa, found, exponent = text.partition("e")
+    mantissa, separator, exponent = text.partition("e")
     mantissa = mantissa.replace("-", "−")
-    if not found:
+    if not separator:
         return mantissa
     power = f"10<sup>{str(int(exponent)).replace('-', '−')}</sup>"
     return power if mantissa == "1" else f"{mantissa} · {power}"

@@ -35,7 +35,7 @@ class Scene:
 
 def scenes() -> list[Scene]:
     """All scenes, in the order in which they are offered."""
-    found: list[Scene] = []
+    scenes: list[Scene] = []
     for info in pkgutil.iter_modules(__path__, f"{__name__}."):
-        found += [s for s in vars(importlib.import_module(info.name)).get("SCENES", ()) if isinstance(s, Scene)]
-    return sorted(found, key=lambda scene: scene.order)
+        scenes += [s for s in vars(importlib.import_module(info.name)).get("SCENES", ()) if isinstance(s, Scene)]
+    return sorted(scenes, key=lambda scene: scene.order)

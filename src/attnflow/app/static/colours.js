@@ -4,7 +4,8 @@
 const hex = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16) / 255);
 const mix = (a, b, s) => a.map((v, c) => v + s * (b[c] - v));
 
-const VIRIDIS = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"].map(hex);
+export const RAMP = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"];
+const VIRIDIS = RAMP.map(hex);
 
 const bright = ([r, g, b]) => 0.3 * r + 0.6 * g + 0.1 * b > 0.7; // too light for a light ground
 
@@ -14,9 +15,9 @@ export function along(s) {
 }
 
 export function byIndex(n, dark) {
-  const found = new Float32Array(3 * n);
-  for (let i = 0; i < n; i++) found.set(along((dark ? 0.22 : 0) + (dark ? 0.78 : 0.88) * i / Math.max(1, n - 1)), 3 * i);
-  return found;
+  const colour = new Float32Array(3 * n);
+  for (let i = 0; i < n; i++) colour.set(along((dark ? 0.22 : 0) + (dark ? 0.78 : 0.88) * i / Math.max(1, n - 1)), 3 * i);
+  return colour;
 }
 
 export function byCluster(labels, palette, dark) {
@@ -40,7 +41,7 @@ export function byCluster(labels, palette, dark) {
     // Small ones keep some of the grey of single tokens.
     chosen.set(k, mix(alone, colours[c], Math.min(1, 0.35 + 10 * size.get(k) / n)));
   }
-  const found = new Float32Array(3 * n);
-  for (let i = 0; i < n; i++) found.set(chosen.get(labels[i]) ?? alone, 3 * i);
-  return found;
+  const colour = new Float32Array(3 * n);
+  for (let i = 0; i < n; i++) colour.set(chosen.get(labels[i]) ?? alone, 3 * i);
+  return colour;
 }

@@ -32,11 +32,10 @@ export class Controls {
     const choose = (key, kind) => { if (!fits(kind, next[key])) next[key] = this.catalogue.entries[kind].find((e) => e.spaces.includes(next.space)).name; };
     choose("model", "model"); choose("init", "law"); choose("attention", "attention");
     const model = this.entry("model", next.model);
-    if (!model.takes.includes("attention")) next.attention = "softmax";
-    if (!model.takes.includes("pairs")) next.pairs = "full";
+    for (const name of ["attention", "pairs"]) if (!model.takes.includes(name)) next[name] = this.catalogue.fields[name].default;
     const map = this.entry("attention", next.attention);
-    for (const name of ["Q", "K", "V"]) if (!model.takes.includes("attention") || !map.takes.includes(name)) next[name] = null;
-    if (["alibi", "positional"].includes(next.pairs)) next.slope ??= 0.1; else next.slope = null;
+    for (const name of this.catalogue.matrices) if (!model.takes.includes("attention") || !map.takes.includes(name)) next[name] = null;
+    if (this.catalogue.sloped.includes(next.pairs)) next.slope ??= 0.1; else next.slope = null;
     const own = new Set(this.chosen(next).flatMap((e) => Object.keys(e.params)));
     for (const kind of Object.values(this.catalogue.entries)) for (const e of kind) for (const name of Object.keys(e.params)) if (!own.has(name)) delete next[name];
     if (next.init === "orthonormal" && next.n > next.d) next.d = next.n;
@@ -57,7 +56,7 @@ export class Controls {
       model.takes.includes("attention") && this.select("attention", "attention", names("attention")),
       ...chosen.filter((e) => !this.catalogue.entries.law.includes(e)).flatMap((e) => this.params(e)),
       model.takes.includes("pairs") && this.select("pairs", "pairs", this.catalogue.pairs.map((p) => [p, p === "alibi" ? "ALiBi" : p])),
-      ["alibi", "positional"].includes(state.pairs) && this.slider("slope", "slope", state.slope ?? 0.1, { low: 0.001, high: 10, log: true, help: "how fast the past fades" }),
+      this.catalogue.sloped.includes(state.pairs) && this.slider("slope", "slope", state.slope ?? 0.1, { low: 0.001, high: 10, log: true, help: "how fast the past fades" }),
     ]));
     const law = this.entry("law", state.init);
     groups.push(this.group("Tokens", [
@@ -69,15 +68,15 @@ export class Controls {
       law.takes.includes("key") && this.seed(),
     ]));
     const map = model.takes.includes("attention") && this.entry("attention", state.attention);
-    const matrices = map ? ["Q", "K", "V"].filter((name) => map.takes.includes(name)) : [];
+    const matrices = map ? this.catalogue.matrices.filter((name) => map.takes.includes(name)) : [];
     if (matrices.length) groups.push(this.group("Matrices", matrices.flatMap((name) => this.matrix(name))));
     groups.push(this.group("Picture", [
-      this.select("colour", "colour", [["cluster", "by cluster"], ["index", "by index"]]),
+      this.select("colour", "colour", this.catalogue.fields.colour.among.map((c) => [c, `by ${c}`])),
       this.check("trails", "trails"),
       state.d > 3 && this.axes(),
     ]));
     groups.push(this.group("Time", [
-      this.check("long", "long times", state.long, "follow the run until one cluster is left, in logarithmic time"),
+      this.check("long", "long times", state.long, this.catalogue.fields.long.help),
       !state.long && this.number("dt", "step dt", state.dt, "auto"),
       this.select("dtype", "precision", [["float64", "float64"], ["float32", "float32"]]),
     ]));

@@ -146,7 +146,7 @@ export class Instruments {
     const until = this.last();
     const data = this.columns(this.counts, 1);
     const count = this.frame?.count;
-    document.getElementById("clusters-now").textContent = count === undefined ? "" : String(count);
+    document.getElementById("clusters-now").textContent = count === undefined ? "" : `${count}, linked within ${short(this.frame.eps, 3)}`;
     return { traces: [this.line("clusters", data, c.measured, { line: { shape: "hv" } }), ...this.expected("clusters", c.theory, until)],
       layout: { range: [this.first(), until], shapes: this.cursor(c), yaxis: { type: "log", range: [-0.08, 0.1 + Math.log10(Math.max(3, ...data.y))] } } };
   }

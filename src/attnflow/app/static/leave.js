@@ -3,10 +3,10 @@
 const $ = (id) => document.getElementById(id);
 
 export function leave({ page, stage, fragment, clean, say, busy, copied, remember }) {
-  const asked = () => JSON.stringify({ ...clean(page.state), step: page.step });
+  const shownState = () => JSON.stringify({ ...clean(page.state), step: page.step });
 
   async function post(path) {
-    const answer = await fetch(path, { method: "POST", body: asked(), headers: { "content-type": "application/json" } });
+    const answer = await fetch(path, { method: "POST", body: shownState(), headers: { "content-type": "application/json" } });
     if (!answer.ok) throw new Error((await answer.text()).trim());
     return answer;
   }

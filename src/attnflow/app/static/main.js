@@ -1,7 +1,7 @@
 // The page: one state, kept in the address; what the visitor does changes it, and the server computes what follows.
 
 import { steer } from "./camera.js";
-import { byCluster, byIndex } from "./colours.js";
+import { RAMP, byCluster, byIndex } from "./colours.js";
 import { Controls } from "./controls.js";
 import { Instruments } from "./instruments.js";
 import { density } from "./density.js";
@@ -13,15 +13,10 @@ const $ = (id) => document.getElementById(id);
 const PACE = 1000 / 40; // milliseconds from one picture to the next
 
 const catalogue = await (await fetch("catalogue.json")).json();
-const defaults = {
-  ...Object.fromEntries(Object.entries(catalogue.settings).map(([k, v]) => [k, v.default])),
-  ...Object.fromEntries(Object.entries(catalogue.view).map(([k, v]) => [k, v.default])),
-  step: 0,
-};
-const words = new Set(["model", "attention", "pairs", "space", "Q", "K", "V", "init", "weights", "dtype", "scene", "colour", "axes"]);
+const defaults = Object.fromEntries(Object.entries(catalogue.fields).map(([name, field]) => [name, field.default]));
 
 const page = {
-  state: { ...defaults }, run: 0, running: null, playing: false, waiting: false, asked: 0, step: 0, longest: 1,
+  state: { ...defaults }, run: 0, running: null, playing: false, waiting: false, requested: 0, step: 0, longest: 1,
   labels: null, latest: null, seeking: null, states: 0, resume: false,
 };
 const stage = new Stage($("stage"));
@@ -34,10 +29,10 @@ window.attnflow = { page, stage, instruments, catalogue, socket }; // for the cu
 // The state in the address
 
 export function fragment() {
-  const found = new URLSearchParams();
+  const written = new URLSearchParams();
   const now = { ...page.state, step: page.step, yaw: round(stage.camera.yaw), pitch: round(stage.camera.pitch), zoom: round(stage.camera.zoom) };
-  for (const [name, value] of Object.entries(now)) if (value !== null && value !== undefined && value !== defaults[name]) found.set(name, String(value));
-  return found.toString();
+  for (const [name, value] of Object.entries(now)) if (value !== null && value !== undefined && value !== defaults[name]) written.set(name, String(value));
+  return written.toString();
 }
 
 const round = (v) => Math.round(1000 * v) / 1000;
@@ -48,8 +43,8 @@ function fromFragment(text) {
   const scene = given.size === 1 && catalogue.scenes.find((s) => s.id === given.get("scene"));
   const state = { ...defaults, ...(scene ? scene.state : {}) };
   for (const [name, value] of given) {
-    if (words.has(name)) state[name] = value;
-    else { try { state[name] = JSON.parse(value); } catch { say(`${name} = ${value} in the address is no number, true or false.`); } }
+    if (catalogue.fields[name]?.word) state[name] = value;
+    else { try { state[name] = JSON.parse(value); } catch { say(`${name} = ${value} in the address is not a number, true or false.`); } }
   }
   return state;
 }
@@ -117,7 +112,7 @@ function change(what, sliding = false) {
   if (name === "axes" && page.running) {
     page.state = next;
     page.jump = true;
-    socket.ask({ do: "view", run: page.run, axes: next.axes });
+    socket.send({ do: "view", run: page.run, axes: next.axes });
     remember(true);
     return;
   }
@@ -140,7 +135,7 @@ function begin() {
   page.waiting = true;
   page.seeking = null;
   const { yaw, pitch, zoom } = stage.camera;
-  socket.ask({ do: "start", run: page.run, state: { ...clean(page.state), step: page.step, yaw, pitch, zoom } });
+  socket.send({ do: "start", run: page.run, state: { ...clean(page.state), step: page.step, yaw, pitch, zoom } });
 }
 
 export const clean = (state) => Object.fromEntries(Object.entries(state).filter(([, v]) => v !== null && v !== undefined));
@@ -164,7 +159,7 @@ function event(message) {
   if (message.event === "busy") busy(message.what === "compiling" ? "compiling …" : "preparing …", 250);
   else if (message.event === "started") started(message);
   else if (message.event === "series") instruments.series(message);
-  else if (message.event === "token") told(message);
+  else if (message.event === "token") describeToken(message);
 }
 
 function started(message) {
@@ -173,9 +168,8 @@ function started(message) {
   page.jump = true;
   hush();
   const full = message.state.pairs === "full";
-  const sphere = message.state.space === "sphere" && !["pre-ln", "peri-ln"].includes(message.state.model);
   instruments.clear(message.theory, { dt: message.dt, energy: message.energy, long: message.state.long, ordered: message.state.n > 64 ? (full ? "64 groups, by cluster" : "64 groups, in order") : (full ? "tokens by cluster" : "tokens in order") });
-  stage.layout(sphere ? "sphere" : "euclidean", message.state.d);
+  stage.layout(message.sphere ? "sphere" : "euclidean", message.state.d);
   stage.size = message.weights ? Float32Array.from(message.weights, (w) => Math.max(0.45, Math.min(3, Math.sqrt(w * message.weights.length)))) : null;
   busy(null);
   page.weights = stage.size;
@@ -199,7 +193,7 @@ function frame(f) {
   page.latest = f;
   page.longest = Math.max(page.longest, f.step);
   stage.place(f.points, f.n, f.k, back);
-  kernel(f);
+  stage.curve = f.density.length ? density(f.density) : null;
   if (!stage.target || stage.target.length !== 3 * f.n) paint();
   instruments.state(f);
   written(f);
@@ -222,17 +216,6 @@ function written(f) {
   caption(f);
 }
 
-// Where the force is the slope of a kernel density, the density is drawn.
-let lastKernel = 0;
-function kernel(f) {
-  const s = page.running.state;
-  if (s.d !== 2 || s.space !== "sphere" || !["softmax", "unnormalized"].includes(s.attention) || s.Q || s.K || s.pairs !== "full") return;
-  const now = performance.now();
-  if (page.playing && stage.curve && now - lastKernel < 20000 / 1e6 * f.n + 25) return;
-  lastKernel = now;
-  stage.curve = density(stage.position, f.n, s.beta ?? 1, page.running.weights);
-}
-
 const time = (t) => (page.running?.state.long ? powers(t / Math.LN10) : t >= 1e5 ? t.toExponential(3) : t.toFixed(t < 100 ? 2 : 1));
 
 function powers(log10) {
@@ -244,7 +227,7 @@ function powers(log10) {
 function caption(f) {
   const { d, space } = page.running.state;
   const where = space === "sphere" ? (d === 2 ? "the circle S¹" : `the sphere S${superscript(d - 1)}`) : d === 2 ? "the plane" : `R${superscript(d)}`;
-  const share = `${Math.round(100 * f.seen)} % of the second moment`;
+  const share = `${Math.round(100 * f.share)} % of the second moment`;
   const along = { pca: "three principal axes", mean: "the mean and across it" }[page.state.axes] ?? `coordinates ${page.state.axes}`;
   const through = d <= 3 ? "" : `, seen along ${along} (${share})`;
   $("view").textContent = `${f.n} tokens on ${where}${through}${stage.curve ? "; the curve is their kernel density" : ""}`.replace("on the plane", "in the plane").replace("on R", "in R");
@@ -282,8 +265,8 @@ function play(on) {
 function forward(steps) {
   if (!page.running || page.waiting) return;
   page.waiting = true;
-  page.asked = performance.now();
-  socket.ask({ do: "advance", run: page.run, steps });
+  page.requested = performance.now();
+  socket.send({ do: "advance", run: page.run, steps });
 }
 
 function seek(step) {
@@ -292,7 +275,7 @@ function seek(step) {
   if (page.waiting) { page.seeking = step; return; }
   page.waiting = true;
   page.jump = true;
-  socket.ask({ do: "seek", run: page.run, step });
+  socket.send({ do: "seek", run: page.run, step });
 }
 
 function speeds() {
@@ -300,15 +283,15 @@ function speeds() {
   $("speed").replaceChildren(...options.map((v) => new Option(`×${v}`, v, false, v === page.state.speed)));
 }
 
-// The next state is asked for when the last has come and the pace allows: it is computed while that one is drawn. A
-// state that nobody would see is not asked for.
+// The next state is requested when the last has arrived and the pace allows: the server computes it while that one is
+// drawn. No state is requested that would not be drawn.
 let goingOn = 0;
 let unseen = 0; // states since the last picture
 function goOn() {
   clearTimeout(goingOn);
   goingOn = 0;
   if (!page.playing || !page.running || page.waiting || unseen > 1 || document.hidden) return;
-  const early = PACE - (performance.now() - page.asked);
+  const early = PACE - (performance.now() - page.requested);
   if (early > 1) goingOn = setTimeout(goOn, early);
   else forward(page.state.speed);
 }
@@ -342,17 +325,17 @@ export function busy(text, after = 0) {
 }
 
 export async function copied(text, sentence) {
-  try { await navigator.clipboard.writeText(text); say(sentence, "told"); } catch { say(text, "told"); }
+  try { await navigator.clipboard.writeText(text); say(sentence, "note"); } catch { say(text, "note"); }
 }
 
 // The token under the pointer
 
-let lastAsked = 0;
+let lastTokenRequest = 0;
 function look(token, x, y) {
   if (token < 0) { $("tip").hidden = true; stage.hover = null; stage.dirty = true; return; }
   if (stage.hover?.token !== token) stage.hover = { token, attends: [] };
   const now = performance.now();
-  if (now - lastAsked > 120) { lastAsked = now; socket.ask({ do: "token", run: page.run, index: token }); }
+  if (now - lastTokenRequest > 120) { lastTokenRequest = now; socket.send({ do: "token", run: page.run, index: token }); }
   $("tip").hidden = false;
   const box = $("frame").getBoundingClientRect();
   $("tip").style.left = `${Math.min(x + 14, box.width - 190)}px`;
@@ -360,7 +343,7 @@ function look(token, x, y) {
   if (!stage.hover.attends.length) $("tip").textContent = `token ${token}`;
 }
 
-function told(message) {
+function describeToken(message) {
   if (stage.hover?.token !== message.token) return;
   stage.hover.attends = message.attends;
   stage.dirty = true;
@@ -372,8 +355,8 @@ function told(message) {
   const place = document.createElement("div");
   place.textContent = `(${message.position.join(", ")}${more})`;
   const whom = document.createElement("div");
-  const heard = message.attends.filter(([, a], k) => !k || a >= 0.001); // the first, and who else can be heard
-  whom.textContent = heard.length ? `attends to ${heard.map(([j, a]) => `${j} (${(100 * a).toPrecision(2)} %)`).join(", ")}` : "";
+  const shares = message.attends.filter(([, a], k) => !k || a >= 0.001); // the first, and the others that matter
+  whom.textContent = shares.length ? `attends to ${shares.map(([j, a]) => `${j} (${(100 * a).toPrecision(2)} %)`).join(", ")}` : "";
   $("tip").replaceChildren(title, cluster + weight, place, whom);
 }
 
@@ -389,7 +372,7 @@ $("stage").addEventListener("pointerleave", () => look(-1));
 function theme(dark, keep) {
   stage.dark = instruments.dark = dark;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  document.documentElement.style.setProperty("--ramp", "#440154, #414487, #2a788e, #22a884, #7ad151, #fde725");
+  document.documentElement.style.setProperty("--ramp", RAMP.join(", "));
   stage.adopt(getComputedStyle(document.documentElement));
   if (keep) localStorage.setItem("attnflow-theme", dark ? "dark" : "light");
   stage.dirty = true;
@@ -429,7 +412,7 @@ addEventListener("keydown", (e) => {
 function nextToken(by) {
   if (!page.latest) return;
   const token = ((stage.hover?.token ?? -by) + by + page.latest.n) % page.latest.n;
-  lastAsked = 0;
+  lastTokenRequest = 0;
   look(token, ...stage.where(token));
 }
 

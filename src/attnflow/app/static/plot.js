@@ -23,9 +23,9 @@ export function plot(name, traces, { x, range, yaxis = {}, shapes = [] }, colour
 // Written when it changes: a chart with one line needs none.
 const written = new Map();
 function key(element, traces) {
-  const told = JSON.stringify(traces.map((t) => [t.name, t.line ?? t.marker]));
-  if (written.get(element) === told) return;
-  written.set(element, told);
+  const content = JSON.stringify(traces.map((t) => [t.name, t.line ?? t.marker]));
+  if (written.get(element) === content) return;
+  written.set(element, content);
   element.replaceChildren(...(traces.length < 2 ? [] : traces).map((t) => {
     const [word, stroke] = [document.createElement("span"), document.createElement("i")];
     const style = { dash: "dashed", dot: "dotted" }[t.line?.dash] ?? "solid";

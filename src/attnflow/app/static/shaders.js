@@ -87,14 +87,14 @@ export function link(gl, [vertex, fragment]) {
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
-  const found = { program };
+  const linked = { program };
   for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_UNIFORMS); i++) {
     const { name } = gl.getActiveUniform(program, i);
-    found[name] = gl.getUniformLocation(program, name);
+    linked[name] = gl.getUniformLocation(program, name);
   }
   for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_ATTRIBUTES); i++) {
     const { name } = gl.getActiveAttrib(program, i);
-    found[name] = gl.getAttribLocation(program, name);
+    linked[name] = gl.getAttribLocation(program, name);
   }
-  return found;
+  return linked;
 }

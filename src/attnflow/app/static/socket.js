@@ -26,7 +26,7 @@ export class Socket {
 
   get ready() { return this.socket.readyState === WebSocket.OPEN; }
 
-  ask(request) {
+  send(request) {
     if (this.ready) this.socket.send(JSON.stringify(request));
     return this.ready;
   }
@@ -37,12 +37,15 @@ export function parse(buffer) {
   const view = new DataView(buffer);
   const u = (at) => view.getUint32(at, true);
   const f = (at) => view.getFloat32(at, true);
-  const frame = { kind: KIND[u(4)], run: u(8), step: u(12), n: u(16), t: view.getFloat64(24, true), energy: f(32), order: f(36) };
-  if (frame.kind === "state") return { ...frame, k: u(20), seen: f(40), wave: f(44), points: new Float32Array(buffer, 48) };
+  const frame = { kind: KIND[u(4)], run: u(8), step: u(12), n: u(16), t: view.getFloat64(24, true) };
+  if (frame.kind === "state") {
+    const k = u(20), points = new Float32Array(buffer, 48, frame.n * k), density = new Float32Array(buffer, 48 + points.byteLength);
+    return { ...frame, k, energy: f(32), order: f(36), share: f(40), wave: f(44), points, density };
+  }
   const labels = new Uint16Array(buffer, 48, frame.n);
   let at = 48 + 4 * Math.ceil(frame.n / 2);
-  const bins = u(20), side = u(44) & 0xffff;
+  const bins = u(20), side = u(44);
   const histogram = new Float32Array(buffer, at, bins);
   at += 4 * bins;
-  return { ...frame, plateau: f(40), count: u(44) >>> 16, labels, histogram, side, attention: new Float32Array(buffer, at, side * side) };
+  return { ...frame, eps: f(32), plateau: f(36), count: u(40), labels, histogram, side, attention: new Float32Array(buffer, at, side * side) };
 }

@@ -14,9 +14,9 @@ const RIMS = [[band(() => 0.9968, () => 1.0032, 180), 0.3], [band(() => 0.9986, 
 function drawnBySoftware() {
   const gl = document.createElement("canvas").getContext("webgl");
   const names = gl?.getExtension("WEBGL_debug_renderer_info");
-  const found = !names || /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(names.UNMASKED_RENDERER_WEBGL));
+  const soft = !names || /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(names.UNMASKED_RENDERER_WEBGL));
   gl?.getExtension("WEBGL_lose_context")?.loseContext();
-  return found;
+  return soft;
 }
 
 export class Stage {

@@ -83,7 +83,7 @@ def mix(results: Results) -> Any:
     with plot.style():
         figure = plot.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)
-        plot.polytope(split.components(z[early]), ts=ts[early], found=polygon, ax=left)
+        plot.polytope(split.components(z[early]), ts=ts[early], detected=polygon, ax=left)
         left.set_title("components in F, t = 0 to 5")
         right.plot(ts, z[:, :, 2], color=plot.PALETTE["blue"], lw=1.2)
         right.plot(ts, np.exp(-ts / 2)[:, None] * z[:, :, 2], color=plot.PALETTE["orange"], lw=0.9)
@@ -108,7 +108,7 @@ def _planes(results: Results, name: str, axes: Any = None) -> Any:
     z = z @ data["basis"].values.T if "basis" in data else z  # followed along eigenvectors
     planes = af.diagnostics.detect_hyperplanes(z[ts <= 14 + 1e-9][-1], V=V)
     early = ts <= SHOWN + 1e-9
-    figure = plot.hyperplanes(z[early], V=V, ts=ts[early], found=planes, ax=axes)
+    figure = plot.hyperplanes(z[early], V=V, ts=ts[early], detected=planes, ax=axes)
     if axes is not None:
         axes.get_legend().set_bbox_to_anchor((0.5, -0.05))  # below the label of the first axis
     return figure

@@ -61,4 +61,4 @@ def _until_five(results: Results, d: int, ax: Any = None) -> Any:
 
     *_, (_, run) = results.where(part="figure", d=d).runs()
     early = np.asarray(run.ts) <= 5 + 1e-9
-    return plot.polytope(run.xs[early], ts=run.ts[early], found=af.diagnostics.detect_polytope(run), ax=ax)
+    return plot.polytope(run.xs[early], ts=run.ts[early], detected=af.diagnostics.detect_polytope(run), ax=ax)

@@ -1,0 +1,94 @@
+"""One run on the page: what plays it, what measures it, and the messages about it."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..spaces import Sphere
+from . import frames
+from .instruments import Instruments, row
+from .playback import Moment, playback
+from .projection import project
+from .state import State, axes
+from .theory import overlays
+
+ENERGY_PAIRS = 4e6
+
+
+class Show:
+    """A playback with its instruments; `axes` says along what a cloud in higher dimension is seen."""
+
+    def __init__(self, state: State):
+        self.state = state
+        self.playback = playback(state)
+        self.instruments = Instruments(self.playback.start)
+        self.axes = state.view["axes"]
+
+    def prepare(self) -> tuple[float, dict[str, Any]]:
+        """Compile what states need; the seconds that a step then takes, and what the theory says about the run."""
+        self.frame(0)
+        seconds = 0.0
+        for _ in range(2):  # the first step compiles
+            begun = time.perf_counter()
+            self.playback.advance(1)
+            seconds = time.perf_counter() - begun
+            self.playback.rewind(0)
+        wave = self.instruments.wave
+        amplitude = self.instruments.quick(self.playback.moment.x).wave
+        return seconds, overlays(self.state, self.playback.start.model, wave, amplitude)
+
+    def facts(self) -> dict[str, Any]:
+        """What the page should know of the run from its start."""
+        start = self.playback.start
+        return {
+            "state": self.state.as_json(),
+            "dt": start.dt,
+            "clock": start.model.clock,
+            "energy": self.instruments.scale,
+            "weights": None if start.weights is None else [float(f"{v:.6g}") for v in start.weights],
+            "sphere": isinstance(start.model.space, Sphere),
+            "last": self.playback.last,
+            "merges": list(self.playback.merges),
+        }
+
+    def series(self) -> dict[str, Any] | None:
+        """What charts show of the whole run, where all of it is known."""
+        known = self.playback.known
+        return None if known is None else self.instruments.series(*known)
+
+    def row(self) -> list[Any]:
+        """What charts show of this moment."""
+        moment = self.playback.moment
+        return row(moment.step, moment.t, self.instruments.quick(moment.x))
+
+    def frame(self, run: int) -> bytes:
+        """This moment, to be drawn."""
+        moment = self.playback.moment
+        # Of many tokens the energy takes as long as a stage of the step: now and then is enough.
+        energy = moment.step % (1 + int(self.state.pairs / ENERGY_PAIRS)) == 0
+        weights = self.playback.start.weights
+        x = np.asarray(moment.x, float)
+        weights = None if weights is None else np.asarray(weights, float)
+        points, share = project(x, weights, axes(self.axes, x.shape[1]))
+        quick, density = self.instruments.quick(moment.x, energy=energy), self.instruments.density(moment.x)
+        return frames.state(run, moment.step, moment.t, points, density, share=share, **quick._asdict())
+
+    def measured(self, run: int, moment: Moment) -> bytes:
+        """A moment, which the playback may have left meanwhile, as the instruments see it."""
+        return frames.instruments(run, moment.step, moment.t, **self.instruments.slow(moment)._asdict())
+
+    def token(self, index: int) -> dict[str, Any]:
+        """Where a token is and whom it attends to."""
+        moment, weights = self.playback.moment, self.playback.start.weights
+        x = np.asarray(moment.x[index], float)
+        shares = self.instruments.attention_row(moment, index)
+        first = [] if shares is None else np.argsort(-shares, kind="stable")[:5]
+        return {
+            "token": index,
+            "step": moment.step,
+            "position": [round(float(v), 4) for v in x[:8]],
+            "dimension": int(x.size),
+            "weight": None if weights is None else float(weights[index]),
+            "attends": [[int(j), float(shares[j])] for j in first],  # pyright: ignore[reportOptionalSubscript]
+        }
