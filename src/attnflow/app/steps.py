@@ -8,7 +8,7 @@ from jaxtyping import Array
 from ..errors import InputError, SolveError
 from ..flows import Run, simulate
 from ..flows.compiled import timed_call
-from ..flows._steps import STEPS
+from ..flows.steps import STEPS
 from ..models import AbstractModel
 from ..pairsums import resolve_kernel
 from . import limits
