@@ -13,7 +13,7 @@ import numpy as np
 
 import attnflow as af
 from attnflow.flows._compiled import compiler_options
-from attnflow.pairsums._modes import modes_for
+from attnflow.pairsums._number_of_modes import modes_for
 
 from .timing import race
 

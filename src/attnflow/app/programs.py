@@ -16,7 +16,6 @@ from jaxtyping import Array
 from ..flows._compiled import compiler_options
 from ..flows._steps import STEPS
 from ..models import AbstractModel
-from ..pairsums import resolve_kernel
 
 _CAPACITY = 96
 _programs: OrderedDict[Hashable, Any] = OrderedDict()
@@ -63,16 +62,13 @@ def advance(model: AbstractModel, x: Array, w: Array | None, first: int, steps: 
 
     Takes and returns the state as the solver carries it; what is shown is `model.space.nearest` of it.
     """
-    kernel = resolve_kernel("auto", x.shape[0], x.shape[0])
     numbers = (jnp.asarray(first), jnp.asarray(steps), jnp.asarray(dt, x.dtype))
-    return call(_advance, model, x, w, *numbers, kernel)
+    return call(_advance, model, x, w, *numbers)
 
 
-def _advance(
-    model: AbstractModel, x: Array, w: Array | None, first: Array, steps: Array, dt: Array, kernel: str
-) -> Array:
+def _advance(model: AbstractModel, x: Array, w: Array | None, first: Array, steps: Array, dt: Array) -> Array:
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         # Multiples of dt, not sums: the same times whatever the pieces a run is computed in.
-        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, w, kernel)
+        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, w, "auto")
 
     return jax.lax.fori_loop(first, first + steps, step, (x, model.space.nearest(x)))[0]

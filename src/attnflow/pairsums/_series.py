@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..spaces import is_concrete
 from ._circle import Circle
 from ._harmonics import Harmonics
-from ._modes import modes_for
+from ._number_of_modes import modes_for
 from ._prefix import TILE, seen_weight
 
 # Largest error of a sum at a query far from a unit charge, by dimension of the tokens.

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ._gpu import launch, own, power_of_two, whole
-from ._seen import Seen, fold, positional
+from ._gpu_causal import Seen, fold, positional
 
 WIDTH = 128  # dimensions and values, at most
 QUERIES, KEYS = 128, 64
