@@ -167,7 +167,7 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
 
 def fused_steps(d: int, n: int, realizations: int, steps: int) -> dict[str, float]:
     """The kernel alone, and its error after a few steps."""
-    from attnflow.flows._fused import fused_steps as go
+    from attnflow.flows.engines.fused import fused_steps as go
 
     x0 = units(realizations, n, d)
     model = af.SelfAttention(beta=BETA)

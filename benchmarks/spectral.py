@@ -13,7 +13,7 @@ import numpy as np
 
 import attnflow as af
 from attnflow.flows.compiled import compiler_options
-from attnflow.pairsums.modes import modes_for
+from attnflow.pairsums.number_of_modes import modes_for
 
 from .timing import race
 

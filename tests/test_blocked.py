@@ -7,9 +7,9 @@ import pytest
 
 import attnflow as af
 from attnflow.pairsums import Hardmax, Inner, SquaredDistance
-from attnflow.pairsums._blocked import blocked_sums
-from attnflow.pairsums._dense import dense_sums
 from attnflow.pairsums._reductions import as_reduction
+from attnflow.pairsums.engines.blocked import blocked_sums
+from attnflow.pairsums.engines.dense import dense_sums
 
 REDUCTIONS = {"softmax": "softmax", "sigmoid": jax.nn.sigmoid, "hardmax": Hardmax(0.05)}
 

@@ -6,9 +6,10 @@ import json
 import jax
 import pytest
 
-from attnflow import doctor
+from attnflow import doctor, engines
 from attnflow.cli import main
-from attnflow.pairsums import _api
+from attnflow.pairsums.engines import dense
+from attnflow.pairsums.native_library import native
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def quick(monkeypatch):
     """Only the sections named; the others were looked at once."""
 
     def only(*names):
-        for name in {"_versions", "_machine", "_precision", "_kernels", "_extras", "_folders"} - set(names):
+        for name in {"_versions", "_machine", "_precision", "_kernels", "_engines", "_extras", "_folders"} - set(names):
             monkeypatch.setattr(doctor, name, lambda: iter(()))
 
     return only
@@ -41,10 +42,22 @@ def test_this_installation_is_sound(diagnosis):
     assert found["versions", "jax"].found == jax.__version__
     assert found["machine", "devices"].found.startswith(jax.devices()[0].platform)
     assert found["precision", "float64 sum"].value < 1e-13
-    for engine in _api.ENGINES:
+    usual = ("native",) if native().ready else ()
+    for engine in ("dense", "blocked", "broadcast", "sharded", *usual):
         assert found["kernels", f"{engine}, float64"].value < 1e-13
         assert 0 < found["kernels", f"{engine}, float32"].value < 1e-4
+    assert 0 < found["kernels", "direct, float32"].value < 1e-4  # 64 bits, and tokens that are no unit vectors, are
+    assert not {("kernels", "direct, float64"), ("kernels", "spectral, float64")} & set(found)  # refused by these
     assert ("extras", "dev") in found and ("extras", "ffmpeg") in found
+
+
+def test_which_engine_runs_and_why_others_do_not(diagnosis):
+    found = {check.name: check.found for check in diagnosis.checks if check.section == "engines"}
+    circle = found["simulate, 5000 on a circle"]
+    assert circle.startswith("spectral:32; not ") and "direct: tokens are float64" in circle
+    small, ensemble = found["simulate, 200 tokens on a sphere"], found["ensemble, 32 on a circle"]
+    assert small.startswith("native" if native().ready else "dense") and "spectral: slower here" in small
+    assert "fused: tokens are float64, and the kernel computes in float32" in ensemble
 
 
 def test_settings_are_left_alone(diagnosis):
@@ -98,13 +111,14 @@ def test_missing_and_old_packages_are_told(capsys, quick, monkeypatch):
 
 
 def test_a_wrong_engine_is_found(capsys, quick, monkeypatch):
-    right = _api.ENGINES["dense"]
+    right = dense.dense_sums
 
     def wrong(*args):
         num, log_z = right(*args)
         return num.at[-1].multiply(1 + 1e-9), log_z
 
-    monkeypatch.setattr(_api, "ENGINES", {"dense": wrong})
+    monkeypatch.setattr(dense, "dense_sums", wrong)
+    monkeypatch.setattr(engines, "_engines", lambda kind, installed: {"dense": dense.ENGINE})
     quick("_kernels")
     code, out, _ = call(capsys, "--json")
     checks = {c["name"]: c["status"] for c in json.loads(out)["checks"]}
@@ -115,7 +129,7 @@ def test_a_check_that_crashes_is_a_finding(capsys, quick, monkeypatch):
     def broken(*args):
         raise RuntimeError("no such\ninstruction")
 
-    monkeypatch.setattr(_api, "ENGINES", {"dense": broken})
+    monkeypatch.setattr(dense, "dense_sums", broken)
     quick("_kernels")
     code, out, err = call(capsys)
     assert code == 1 and "RuntimeError: no such instruction" in out and "Traceback" not in err

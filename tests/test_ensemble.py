@@ -194,12 +194,15 @@ def test_weights_are_used_and_steps_stop_at_jumps(key: jax.Array) -> None:
 
 
 def test_large_clouds_do_not_take_a_vector_of_realisations(key: jax.Array) -> None:
-    from attnflow.flows._engines import choose_engine, chunk_size
+    from attnflow.engines import choose
+    from attnflow.flows._trajectory_engine import Ensemble
+    from attnflow.flows.engines import batched
 
     model = af.SelfAttention(af.Sigmoid(beta=1.0))  # no kernel of our own sums these
-    assert choose_engine("auto", model, jnp.zeros((32, 2), jnp.float32)) == "innermost"
-    assert choose_engine("auto", model, jnp.zeros((4096, 2), jnp.float32)) == "batched"
-    assert chunk_size("batched", 4096, 2, jnp.float32, 100) == 1
+    small, large = (Ensemble(model, jnp.zeros((n, 2), jnp.float32)) for n in (32, 4096))
+    assert choose("trajectory engine", small).engine.name == "innermost"
+    assert choose("trajectory engine", large).engine.name == "batched"
+    assert batched.ENGINE.chunk(large, 100) == 1
 
 
 LARGE = {"float32": 1e20, "float64": 1e200}

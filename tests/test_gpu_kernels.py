@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.flows._fused import fused_steps
-from attnflow.pairsums import _few, gpu
+from attnflow.flows.engines.fused import fused_steps
+from attnflow.pairsums import _gpu_few_dimensions as few
 
 
 @pytest.fixture(autouse=True, scope="module")
 def short_programs():
     """Loops that are not written out: the same sums, translated in less time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_few, "UNROLL", 2)
+        patch.setattr(few, "UNROLL", 2)
         yield
 
 
@@ -109,7 +109,7 @@ def test_direct_sums_are_those_of_float64(case, beta, removed, seed):
     ],
 )
 def test_sums_of_many_tiles_are_those_of_float64(pairs, n, m, d, monkeypatch):
-    monkeypatch.setattr(_few, "PARTIAL", 256)
+    monkeypatch.setattr(few, "PARTIAL", 256)
     rng = np.random.default_rng(d)
     x, y, v = cloud(rng, n, d), cloud(rng, m, d), cloud(rng, m, 3)
     x = y if n == m else x

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnflow as af
+from attnflow.engines import choose
 from attnflow.errors import InputError
-from attnflow.flows._engines import choose_engine
-from attnflow.flows._native_steps import native_steps
-from attnflow.pairsums import native as native_engine
-from attnflow.pairsums import native_library, resolve_kernel
+from attnflow.flows._trajectory_engine import Ensemble
+from attnflow.flows.engines.native import native_steps
+from attnflow.pairsums.engines.native import _relative_sums
 from attnflow.pairsums.native_library import PAIR_SUMS, Native, native
 
 INF = np.inf
@@ -273,7 +273,7 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
     def exponential(t):
         """Of a query t against the keys 0 and 1: the weight of the second, relative to the first."""
         tile = af.pairsums.Inner(1.0).project(t[:, None], keys)
-        _, (num, mass) = native_engine._relative_sums(tile, keys, None, af.pairsums.Full(), None, None)
+        _, (num, mass) = _relative_sums(tile, keys, None, af.pairsums.Full(), None, None)
         return num[:, 0], mass
 
     found, mass = (np.asarray(a) for a in exponential(np.concatenate([t, low])))
@@ -543,7 +543,8 @@ def test_inside_a_transformation_another_engine_is_taken():
     with pytest.raises(InputError, match="no native ensemble here: the kernel has no derivatives"):
         jax.grad(lambda beta: jnp.sum(last_states(af.SelfAttention(af.Softmax(beta)))))(1.0)
     model, x = af.SelfAttention(beta=1.0), jnp.zeros((9, 3))
-    assert choose_engine("auto", model, x) == "native" != choose_engine("auto", model, x, known=False)
+    names = [choose("trajectory engine", Ensemble(model, x, known=known)).engine.name for known in (True, False)]
+    assert names[0] == "native" != names[1]
 
 
 # The library
@@ -558,14 +559,15 @@ def test_where_there_is_a_compiler_there_is_a_kernel():
 def test_without_a_kernel_everything_computes(monkeypatch):
     monkeypatch.setattr(native_library, "_native", lambda: Native(False, "no compiler"))
     x = cloud(np.random.default_rng(9), 9, 3)
-    for kernel in ("native", "auto", "sharded"):
+    for kernel in ("auto", "sharded"):
         found = jax.jit(lambda x, kernel=kernel: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel=kernel))(
             x
         )
         close(found, witness(2 * x @ x.T - np.log(9), x), 1e-14)
     with pytest.raises(InputError, match=r"no native ensemble here: .*no compiler; .*\.$"):
         last_states(af.SelfAttention(beta=1.0))
-    assert resolve_kernel("auto", 9, 9) == "dense"
+    with pytest.raises(InputError, match=r"no native sums here: .*no compiler; choose another kernel\.$"):
+        af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel="native")
 
 
 @pytest.fixture

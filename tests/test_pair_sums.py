@@ -17,14 +17,25 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import attnflow as af
+from attnflow import engines
 from attnflow.errors import InputError
-from attnflow.pairsums import AbstractPairs, Hardmax, _api, _blocked
+from attnflow.pairsums import (
+    AbstractPairs,
+    Exponential,
+    Hardmax,
+    Pointwise,
+    Problem,
+    _library,
+    check_kernel,
+    choose_sums,
+)
+from attnflow.pairsums.engines import blocked
 from attnflow.pairsums.native_library import Native
 
 INF = math.inf
 # (queries, keys, dimension of queries, of keys, width of values)
-# The kernel of a GPU does float32 (tests/test_gpu_kernels.py); in float64 it is the blocked engine.
-ENGINES = tuple(k for k in _api.ENGINES if k != "direct")
+# Not here: float32 on a GPU (tests/test_gpu_kernels.py), and sums of unit tokens (tests/test_spectral.py).
+ENGINES = ("dense", "blocked", "sharded", "broadcast", "native")
 SHAPES = [(1, 4, 2, 2, 1), (5, 3, 3, 2, 3), (4, 4, 2, 2, 2)]
 BETAS = [0.0, 0.5, 3.0, 200.0, 1e4]
 FUNCTIONS = {"sigmoid": (jax.nn.sigmoid, expit), "identity": (lambda s: s, lambda s: s)}
@@ -35,9 +46,18 @@ REDUCTIONS = ["softmax", "exp", "sigmoid", "identity", "hardmax"]
 def small_tiles():
     """Blocks of 2 queries and 3 keys, so that the small clouds here are cut, with ragged last tiles."""
     with pytest.MonkeyPatch.context() as patch:
-        small = functools.partial(_blocked.blocked_sums, tile_size=(2, 3))
-        patch.setitem(_api.ENGINES, "blocked", small)
+        patch.setattr(blocked, "QUERIES", 2)
+        patch.setattr(blocked, "KEYS", 3)
         yield
+
+
+def sums_by(kernel, *arguments, **options):
+    """`pair_sums` by an engine; where that refuses them in a sentence, by the one that is chosen then."""
+    try:
+        return af.pairsums.pair_sums(*arguments, kernel=kernel, **options)
+    except InputError as error:
+        assert kernel == "native" and str(error).startswith("no native sums here: ")
+        return af.pairsums.pair_sums(*arguments, **options)
 
 
 eager = jax.disable_jit()
@@ -208,7 +228,7 @@ def everything(kernels, score, x, y, values, log_w, pairs, tol, rows):
     reductions = {name: Hardmax(tol) if name == "hardmax" else library_reduce(name) for name in REDUCTIONS}
     options = {"log_w": log_w, "pairs": pairs}
     sums = {
-        (name, kernel): af.pairsums.pair_sums(score, x, y, values, reduce=reduce, kernel=kernel, **options)
+        (name, kernel): sums_by(kernel, score, x, y, values, reduce=reduce, **options)
         for name, reduce in reductions.items()
         for kernel in kernels
     }
@@ -392,7 +412,7 @@ def derivatives(kernel, pairs, inputs, direction, cotangents):
 
     def sums(beta, x, y, values, log_w):
         return [
-            af.pairsums.pair_sums(make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce, kernel=kernel)
+            sums_by(kernel, make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce)
             for make, reduce in TERMS
         ]
 
@@ -549,7 +569,7 @@ def test_single_precision_stays_single(reduce, kernel):
     expected = loop(formula, x, y, v, np.log(w), bias, reduce, 0.0, normalized)
     single = [jnp.asarray(a, jnp.float32) for a in (x, y, v)]
     options = {"log_w": jnp.log(w), "pairs": who, "reduce": library_reduce(reduce)}
-    num, log_z = af.pairsums.pair_sums(ours, *single, **options, kernel=kernel)
+    num, log_z = sums_by(kernel, ours, *single, **options)
     assert num.dtype == log_z.dtype == jnp.float32
     assert af.pairsums.pair_weights(ours, *single[:2], **options).dtype == jnp.float32
     np.testing.assert_allclose(num, expected[0], rtol=2e-5, atol=2e-5)
@@ -577,9 +597,8 @@ def test_compiled_engines_against_the_loop(kernel):
     @jax.jit
     def both(betas, xs, ys, vs):
         def one(beta, x, y, v, reduce):
-            return af.pairsums.pair_sums(
-                af.pairsums.Inner(beta), x, y, v, log_w=jnp.asarray(log_w), pairs=who, reduce=reduce, kernel=kernel
-            )
+            options = {"log_w": jnp.asarray(log_w), "pairs": who, "reduce": reduce}
+            return sums_by(kernel, af.pairsums.Inner(beta), x, y, v, **options)
 
         return [jax.vmap(functools.partial(one, reduce=r))(betas, xs, ys, vs) for r in ("softmax", jax.nn.sigmoid)]
 
@@ -590,13 +609,44 @@ def test_compiled_engines_against_the_loop(kernel):
             check_row_sums(num[k], log_z[k], expected, 20 * beta)
 
 
+def problem(n, dtype=jnp.float64, reduction=None, **given):
+    """Sums of `n` tokens among themselves in three dimensions, softmax by default."""
+    reduction = Exponential() if reduction is None else reduction
+    return Problem(n, n, 3, 3, 3, dtype, af.pairsums.Inner(1.0), reduction, **given)
+
+
+@pytest.mark.parametrize(
+    "name, asked, why",
+    [
+        ("native", {"reduction": Pointwise(jax.nn.relu)}, "the kernel is for exponentials of the score"),
+        ("native", {"selection": Hardmax(0.0)}, "the kernel is for exponentials of the score"),
+        ("native", {"pairs": af.pairsums.Full(skip=np.arange(64))}, "the kernel is for all pairs and for causal ones"),
+        ("direct", {}, "tokens are float64, and the kernel computes in float32"),
+        ("direct", {"dtype": jnp.float32, "reduction": Pointwise(jax.nn.relu)}, "exponentials of the score"),
+        ("spectral", {"dtype": jnp.float32}, "float32 leaves too few digits"),
+        ("spectral", {"pairs": af.pairsums.Full(skip=np.arange(64))}, "some pairs are left out"),
+    ],
+)
+def test_an_engine_that_cannot_is_refused_and_passed_over(name, asked, why, monkeypatch):
+    """By name in a sentence; by default another is taken, and the reason is kept."""
+    monkeypatch.setattr(_library, "_native", lambda: Native(True, "compiled"))
+    given = problem(64, **asked)
+    with pytest.raises(InputError, match=rf"^no {name} sums here: .*{why}.*; choose another kernel\.$"):
+        choose_sums(given, name)
+    choice = choose_sums(given)
+    assert choice.engine.name == ("native" if name != "native" and not asked.get("pairs") and "reduction" not in asked
+                                  else "dense")  # fmt: skip
+    assert why in choice.passed_over[name]
+    assert set(choice.passed_over) | {choice.engine.name} == set(engines.engines("pair-sum engine"))
+
+
 def test_large_clouds_take_blocks(monkeypatch):
     """Without a kernel for this processor, `auto` leaves the dense engine for large n m."""
-    monkeypatch.setattr(_api, "native", lambda: Native(False, "no compiler"))
-    assert _api.resolve_kernel("auto", 64, 64) == "dense"
-    assert _api.resolve_kernel("auto", 1 << 15, 1 << 15) == "blocked"
+    monkeypatch.setattr(_library, "_native", lambda: Native(False, "no compiler"))
+    names = [choose_sums(problem(n)).engine.name for n in (64, 1024, 1025, 1 << 15)]
+    assert names == ["dense", "dense", "blocked", "blocked"]
     with pytest.raises(InputError, match=r"kernel 'sparse' is unknown.*\.$"):
-        _api.resolve_kernel("sparse", 2, 2)
+        check_kernel("sparse")
 
 
 def test_bad_pairs_and_reductions_are_told():

@@ -22,7 +22,7 @@ from attnflow.errors import InputError, SolveError
 from attnflow.flows import compiled
 from attnflow.flows._fits import engines_of
 from attnflow.models import AbstractModel
-from attnflow.pairsums import resolve_kernel
+from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl
 
 X, W = weyl(6, 3), np.arange(1, 7) / 21
@@ -587,13 +587,19 @@ def test_what_ran_is_what_is_told():
     x = weyl(12, 3)
     maps = {"sigmoid": af.Sigmoid(beta=1.0), "linear": af.Linear(), "hardmax": af.Hardmax(), "softmax": af.Softmax(2.0)}
     models = {name: af.SelfAttention(a) for name, a in maps.items()} | {"own": af.Flow(lambda t, x, w: -x, af.Sphere())}
-    usual = resolve_kernel("auto", 12, 12)  # native where there is a compiler
-    told = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance["options"]
+    usual = "native" if native().ready else "dense"
+    provenance = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance
+    told = provenance["options"]
     assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
+    assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["asked"] == "auto"
+    passed_over = provenance["engine"]["passed over"]
+    assert set(passed_over) == {"blocked", "broadcast", "direct", "native", "sharded", "spectral"}
+    assert passed_over["spectral"] == "they are for exponentials of the score, reduce='softmax' or 'exp'"
+    assert passed_over["broadcast"] == "slower here, about 4 times"
     expected = {"sigmoid": "dense", "hardmax": "dense", "softmax": usual, "linear": None, "own": None}
-    assert {name: engines_of(usual, m, 0.0, jnp.asarray(x), None, None) for name, m in models.items()} == expected
+    assert {name: engines_of("auto", m, 0.0, jnp.asarray(x), None, None)[0] for name, m in models.items()} == expected
     for kernel in ("blocked", "broadcast", "dense"):
-        assert engines_of(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None) == kernel
+        assert engines_of(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None) == (kernel, {})
 
 
 def test_errors_of_a_users_own_field_are_shown():

@@ -12,13 +12,14 @@ from scipy.special import ive
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.flows._kernels import break_even, choose_kernel
-from attnflow.pairsums import Hardmax, resolve_kernel
-from attnflow.pairsums import spectral as spectral_engine
+from attnflow.flows._sums_of_run import choose_sums_of_run
+from attnflow.pairsums import Hardmax, _series
 from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
 from attnflow.pairsums._circle import Circle
 from attnflow.pairsums._harmonics import Harmonics
-from attnflow.pairsums.modes import circle_modes, modes_for, sphere_modes
+from attnflow.pairsums.engines import spectral as engine
+from attnflow.pairsums.native_library import native
+from attnflow.pairsums.number_of_modes import circle_modes, modes_for, sphere_modes
 
 CIRCLE_TABLE = {1: 12, 4: 20, 9: 27, 16: 34, 30: 44, 100: 78, 300: 134, 1000: 245, 3000: 427, 10000: 787}
 SPHERE_TABLE = {1: 13, 4: 19, 9: 26, 16: 33, 30: 44, 100: 76, 300: 130, 1000: 236}
@@ -39,7 +40,7 @@ def direct(x, y, values, w, beta):
 
 
 @pytest.mark.parametrize("beta", CIRCLE_TABLE)
-def test_number_of_modes_on_the_circle(beta):
+def testnumber_of_modes_on_the_circle(beta):
     assert circle_modes(float(beta), 1e-12) == CIRCLE_TABLE[beta]
 
 
@@ -92,7 +93,7 @@ def test_the_error_far_from_a_charge_is_what_the_choice_assumes(d, beta):
     kernel = np.asarray(sums(jnp.asarray(x), jnp.eye(300, 40)))
     exact = np.exp(-beta * np.sum((x[:, None] - x[None, :40]) ** 2, axis=-1) / 2)
     far = exact < 1e-4
-    assert np.max(np.abs(kernel - exact)[far]) < spectral_engine.ERROR[d]
+    assert np.max(np.abs(kernel - exact)[far]) < _series.ERROR[d]
 
 
 @functools.cache
@@ -122,7 +123,7 @@ def test_any_sum_equals_the_dense_one(case, beta, spread, removed, seed):
     want, got = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
     z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
     total = np.sum(np.exp(log_w))
-    trusted = (z > 2 * spectral_engine.FLOOR * total) | (total == 0)
+    trusted = (z > 2 * _series.FLOOR * total) | (total == 0)
     assert not np.isnan(np.asarray(got[1])[trusted]).any()
     size = np.where(z > 0, 1e-13 * total / np.where(z > 0, z, 1), 1e-13)
     with np.errstate(invalid="ignore"):
@@ -144,7 +145,7 @@ def test_no_key_left():
 def test_tiles_change_nothing(monkeypatch, d=2):
     x = jnp.asarray(tokens(50, d))
     whole = af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral")
-    monkeypatch.setitem(spectral_engine.TILE, d, 16)
+    monkeypatch.setitem(engine.TILE, d, 16)
     for a, b in zip(whole, af.pairsums.pair_sums(af.pairsums.Inner(3.0), x, x, x, kernel="spectral"), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-14, atol=1e-14)
 
@@ -152,7 +153,7 @@ def test_tiles_change_nothing(monkeypatch, d=2):
 @pytest.mark.parametrize("d", [2, 3])
 def test_derivatives_are_those_of_the_dense_engine(d, monkeypatch):
     """In every direction, also off the sphere, at poles, in several tiles; reverse, and on the circle forward twice."""
-    monkeypatch.setitem(spectral_engine.TILE, d, 4)
+    monkeypatch.setitem(engine.TILE, d, 4)
     x, y = jnp.asarray(tokens(5, d)), jnp.asarray(tokens(6, d, 3))
     v = jnp.asarray(np.random.default_rng(2).standard_normal((6, 2)))
     log_w = jnp.asarray(np.random.default_rng(3).standard_normal(6)).at[2].set(-jnp.inf)
@@ -205,7 +206,7 @@ def lowered(transform, d, n):
 def test_work_and_memory_are_proportional_to_the_tokens(monkeypatch, d=2):
     """Work is counted without loops, whose bodies are counted once; memory with them, also in reverse mode."""
     with monkeypatch.context() as patch:
-        patch.setitem(spectral_engine.TILE, d, 1 << 20)
+        patch.setitem(engine.TILE, d, 1 << 20)
         flops = [lowered(lambda f: f, d, n).cost_analysis()["flops"] for n in (2000, 4000, 8000)]
     assert (flops[2] - flops[1]) / (flops[1] - flops[0]) == pytest.approx(2, rel=1e-3)
     gradient = lambda f: jax.grad(lambda x: jnp.sum(f(x) ** 2))  # noqa: E731
@@ -327,19 +328,21 @@ def test_a_run_is_the_direct_one(d, attention, beta):
 
 def chosen(model=None, n=5000, d=2, w=None, span=1.0, tolerance=1e-9, kernel="auto", **kwargs):
     x0 = jnp.asarray(tokens(n, d))
-    return choose_kernel(kernel, model or af.SelfAttention(beta=9.0), x0, w, span, tolerance, **kwargs)
+    model = model or af.SelfAttention(beta=9.0)
+    return choose_sums_of_run(kernel, model, x0, w, 0.0, span, tolerance, **kwargs)[1].engine.full_name
 
 
-def usual():
-    """What `auto` is without spectral sums."""
-    return resolve_kernel("auto", 5000, 5000)
+def usual(n=5000):
+    """What `auto` is without spectral sums, for what the kernel for this processor knows."""
+    return "native" if native().ready else "dense" if n <= 1024 else "blocked"
 
 
 def test_the_default_choice():
     assert chosen() == "spectral:32" and chosen(n=6000, d=3) == "spectral:32"
-    assert chosen(n=200) == resolve_kernel("auto", 200, 200) and chosen(n=1100, d=3) == usual()
+    assert chosen(n=200) == usual(200) and chosen(n=1100, d=3) == usual()
     assert chosen(partitioned=True) == "blocked"  # the tokens are shared over a mesh of the user's
-    assert chosen(n=int(break_even(2, 32)) + 1) == "spectral:32"
+    least = int(engine.break_even(2, 32))
+    assert chosen(n=least) == "spectral:32" and chosen(n=least - 1) == usual(least)
 
 
 def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
@@ -350,9 +353,9 @@ def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0))) == usual()
     assert chosen(af.SelfAttention(af.Unnormalized(beta=30.0, shifted=True))) == "spectral:56"
     assert chosen(af.SelfAttention(beta=1.0, space=af.Euclidean())) == usual()
-    assert chosen(af.SelfAttention(beta=1.0, pairs=af.pairsums.Positional(np.ones(5)))) == usual()
+    assert chosen(af.SelfAttention(beta=1.0, pairs=af.pairsums.Positional(np.ones(5)))) == "blocked"
     assert chosen(af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))) == usual()
-    assert chosen(af.SelfAttention(af.Hardmax())) == usual()
+    assert chosen(af.SelfAttention(af.Hardmax())) == "blocked"
     assert chosen(d=4) == usual()
 
 
@@ -361,7 +364,8 @@ def test_the_default_choice_is_direct_where_accuracy_or_structure_forbid_it():
     [
         (r"makes 1e-08 over a time of 1000, more than the tolerance 1e-09; allow rtol >= 1e-08", {"span": 1e3}),
         ("a token of weight zero", {"w": jnp.asarray([0.0] + [1 / 4999] * 4999)}),
-        ("Hardmax does not say what it sums", {"model": af.SelfAttention(af.Hardmax())}),
+        ("they are for exponentials", {"model": af.SelfAttention(af.Hardmax())}),
+        ("MultiHead does not say what it sums", {"model": af.SelfAttention(af.MultiHead([af.Softmax(1.0)] * 2))}),
         ("change with time", {"model": af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [1.0, 2.0])))}),
         ("not unit vectors", {"model": af.SelfAttention(beta=1.0, space=af.Euclidean())}),
         ("the tokens have 4", {"d": 4}),
@@ -372,7 +376,7 @@ def test_a_run_that_spectral_sums_would_spoil_is_refused(reason, options):
         chosen(kernel="spectral", **options)
 
 
-def test_inside_a_transformation_the_number_of_modes_must_be_given():
+def test_inside_a_transformation_thenumber_of_modes_must_be_given():
     x0 = jnp.asarray(tokens(6, 2))
 
     def end(beta, kernel):

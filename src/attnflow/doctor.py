@@ -1,4 +1,4 @@
-"""Is this installation sound? Versions, devices, precision, every pair-sum engine against NumPy, extras, cache.
+"""Is this installation sound? Versions, devices, precision, pair sums against NumPy, engines, extras, cache.
 
 Nothing here raises: what goes wrong in a check is the finding of that check. JAX's global settings are left alone.
 """
@@ -56,7 +56,7 @@ class Diagnosis:
 def diagnose() -> Diagnosis:
     """Look at everything; takes a few seconds."""
     start = time.perf_counter()
-    sections = (_versions, _machine, _precision, _kernels, _extras, _folders)
+    sections = (_versions, _machine, _precision, _kernels, _engines, _extras, _folders)
     checks = tuple(check for section in sections for check in _guarded(section))
     return Diagnosis(checks, time.perf_counter() - start)
 
@@ -136,7 +136,8 @@ def _kernels() -> Iterator[Check]:
     import jax.numpy as jnp
     import numpy as np
 
-    from .pairsums import ENGINES, Inner, pair_sums
+    from .engines import engines
+    from .pairsums import Exponential, Inner, Problem, pair_sums
     from .pairsums.native_library import native
 
     ready, told = native()
@@ -149,8 +150,11 @@ def _kernels() -> Iterator[Check]:
     scores = 2.0 * x @ y.T + log_w
     e = np.exp(scores - scores.max(axis=1, keepdims=True))
     mean, log_z = e @ values / e.sum(axis=1, keepdims=True), np.log(e.sum(axis=1)) + scores.max(axis=1)
-    for name in ENGINES:
+    for name, engine in engines("pair-sum engine").items():
         for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-4)):
+            given = Problem(601, 1103, 3, 2, 3, jnp.dtype(dtype), Inner(2.0), Exponential(), exact=False, unit=False)
+            if engine.why_not(given) is not None:
+                continue
             with jax.enable_x64(dtype == "float64"):
                 arrays = [jnp.asarray(a, dtype) for a in (x, y, values, log_w)]
                 found = jax.jit(
@@ -161,6 +165,32 @@ def _kernels() -> Iterator[Check]:
                 error = max(float(np.max(np.abs(np.asarray(f) - r))) for f, r in zip(found, (mean, log_z), strict=True))
             right = error < tolerance and found[0].dtype == dtype
             yield Check("kernels", f"{name}, {dtype}", "ok" if right else "fails", f"error {error:.1e}", error)
+
+
+def _engines() -> Iterator[Check]:
+    """Which engine three examples are computed by, and why the others are passed over."""
+    import jax
+    import jax.numpy as jnp
+
+    from .engines import choose
+    from .flows._sums_of_run import choose_sums_of_run
+    from .flows._trajectory_engine import Ensemble
+    from .models import SelfAttention
+    from .spaces import sphere
+
+    with jax.enable_x64(True):
+        model = SelfAttention(beta=9.0)
+        for name, n, d in (("simulate, 200 tokens on a sphere", 200, 3), ("simulate, 5000 on a circle", 5000, 2)):
+            x = jnp.broadcast_to(jnp.eye(1, d, dtype=jnp.float64), (n, d))
+            _, choice = choose_sums_of_run("auto", model, x, None, 0.0, 1.0, 1e-9)
+            yield _choice(name, choice)
+        problem = Ensemble(model, sphere.uniform(n=32, d=2, key=jax.random.key(0)))
+        yield _choice("ensemble, 32 on a circle", choose("trajectory engine", problem))
+
+
+def _choice(name: str, choice: Any) -> Check:
+    others = "; ".join(f"{other}: {reason}" for other, reason in choice.passed_over.items())
+    return Check("engines", name, "info", f"{choice.engine.full_name}; not {others}")
 
 
 def _extras() -> Iterator[Check]:

@@ -1,7 +1,8 @@
-"""What the library has, as data: attention maps, models, initial laws, experiments.
+"""What the library has, as data: attention maps, models, initial laws, experiments, engines.
 
-A module in one of the rooms below that defines an `Entry` (or an `Experiment`) is found by walking the package on
-demand; other distributions add theirs through an entry point whose group is the room's dotted name, for example
+A module in one of the rooms below that defines an `Entry` (or an `Experiment`, or an engine) is found by walking the
+package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
+example
 
     [project.entry-points."attnflow.attention"]
     cosine = "my_package.cosine:ENTRY"
@@ -23,13 +24,17 @@ from typing import Any, Literal
 
 from .errors import AttnflowWarning, InputError, shown
 
-Kind = Literal["attention", "model", "law", "experiment"]
+__all__ = ["ROOMS", "Entry", "Param", "entries", "get"]
+
+Kind = Literal["attention", "model", "law", "experiment", "pair-sum engine", "trajectory engine"]
 
 ROOMS: dict[Kind, str] = {
     "attention": "attnflow.attention",
     "model": "attnflow.models",
     "law": "attnflow.spaces",
     "experiment": "attnflow.experiments",
+    "pair-sum engine": "attnflow.pairsums.engines",
+    "trajectory engine": "attnflow.flows.engines",
 }
 
 
@@ -129,7 +134,7 @@ def entries(kind: Any) -> dict[str, Any]:
     known: dict[str, Any] = {}
     for module in _walk(room, kind):
         known.update(_named(vars(module).values(), kind))
-    for point in _plugins(room, _installed()):
+    for point in _plugins(room, installed()):
         try:
             loaded = point.load()
         except Exception as error:  # a broken plugin must not take the library down
@@ -153,7 +158,7 @@ def _plugins(room: str, installed: object) -> tuple[importlib.metadata.EntryPoin
     return tuple(importlib.metadata.entry_points(group=room))
 
 
-def _installed() -> tuple[tuple[str, int], ...]:
+def installed() -> tuple[tuple[str, int], ...]:
     """The search path and when each folder changed: another tuple when something has been installed."""
     return tuple((str(p), os.stat(p).st_mtime_ns if os.path.isdir(p) else 0) for p in sys.path)
 

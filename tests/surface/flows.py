@@ -102,6 +102,7 @@ ROWS = [
     ResultOf("flows.EnsembleResult", row="ensemble"),
     ResultOf("flows.Estimate", row="ensemble", part=lambda result: result.values),
     Abstract("flows.AbstractStatistic"),
+    Abstract("flows.AbstractTrajectoryEngine"),
     Call("flows.Mean", arguments=lambda: {"observable": first}, without=OBJECT),
     Call(
         "flows.Histogram",

@@ -34,6 +34,7 @@ def nearest_keys(**more):
 ROWS = [
     Abstract("pairsums.AbstractScore"),
     Abstract("pairsums.AbstractPairs"),
+    Abstract("pairsums.AbstractPairSumEngine"),
     Abstract("pairsums.AbstractReduction"),
     *(
         Call(

@@ -3,7 +3,7 @@
 import attnflow as af
 
 from .samples import run
-from .table import Call, Constant, arguments
+from .table import Abstract, Call, Constant, arguments
 
 NO_ARRAY = {"jit": "there is nothing to trace"}
 CITED = {**NO_ARRAY, "float32": "text, no numbers"}
@@ -24,6 +24,7 @@ ROWS = [
         arguments=lambda: {"kind": "attention", "name": "mine", "factory": af.Softmax, "summary": "a map"},
         without={**NO_ARRAY, "junk:name": "any text is a name", "junk:summary": "any text is a summary"},
     ),
+    Abstract("engines.AbstractEngine"),
     Constant("registry.ROOMS", reason="where entries are found"),
     Call("registry.entries", arguments=arguments(kind="law"), without=CITED),
     Call("registry.get", arguments=arguments(kind="law", name="uniform"), without=CITED),

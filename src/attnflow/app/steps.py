@@ -10,7 +10,6 @@ from ..flows import Run, simulate
 from ..flows.compiled import timed_call
 from ..flows.steps import STEPS
 from ..models import AbstractModel
-from ..pairsums import resolve_kernel
 from . import limits
 from .playback import AbstractPlayback, Moment, start_of
 from .state import State
@@ -36,9 +35,8 @@ class Steps(AbstractPlayback):
         if steps <= 0:
             return
         model, _, weights, dt = self.start
-        n, dtype = self._x.shape[0], self._x.dtype
-        numbers = jnp.asarray(step), jnp.asarray(steps), jnp.asarray(dt, dtype)
-        x = timed_call(_advance, model, self._x, weights, *numbers, resolve_kernel("auto", n, n)).value
+        numbers = jnp.asarray(step), jnp.asarray(steps), jnp.asarray(dt, self._x.dtype)
+        x = timed_call(_advance, model, self._x, weights, *numbers).value
         if not bool(jnp.isfinite(x).all()):
             raise SolveError(
                 f"the tokens became infinite or not-a-number after t = {self.moment.t:.4g}; take a smaller dt than "
@@ -71,13 +69,11 @@ class Steps(AbstractPlayback):
         self.moment = Moment(step, step * self.start.dt, self.start.model.space.nearest(x))
 
 
-def _advance(
-    model: AbstractModel, x: Array, weights: Array | None, first: Array, steps: Array, dt: Array, kernel: str
-) -> Array:
+def _advance(model: AbstractModel, x: Array, weights: Array | None, first: Array, steps: Array, dt: Array) -> Array:
     """The same steps as `simulate(solver="rk4")`, from step `first` on; takes and returns the solver's own state."""
 
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         # Multiples of dt, not sums: the same times whatever the pieces a run is computed in.
-        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, weights, kernel)
+        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, weights, "auto")
 
     return jax.lax.fori_loop(first, first + steps, step, (x, model.space.nearest(x)))[0]

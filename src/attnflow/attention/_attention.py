@@ -123,8 +123,12 @@ class AbstractAttention(eqx.Module):
     @property
     def exponential(self) -> bool:
         reduction, selection = as_reduction(self.reduce)
-        own = self._is_derived and type(self).log_weights is AbstractAttention.log_weights
-        return own and isinstance(reduction, Exponential) and selection is None
+        return self.one_sum and isinstance(reduction, Exponential) and selection is None
+
+    @property
+    def one_sum(self) -> bool:
+        """Whether the velocity is one sum over pairs, of `score`, `values`, `reduce` and the masses of the keys."""
+        return self._is_derived and type(self).log_weights is AbstractAttention.log_weights
 
     @property
     def row_stochastic(self) -> bool:

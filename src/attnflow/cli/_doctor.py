@@ -42,7 +42,9 @@ def _show(diagnosis: Any) -> None:
     for check in (c for c in diagnosis.checks if c not in versions):
         title = "" if check.section == section else f"[bold]{check.section}[/bold]"
         section = check.section
-        table.add_row(_mark(check.status), title, check.name, check.found)
+        # Why other engines are passed over takes a paragraph: it is in the JSON.
+        finding = check.found.split(";")[0] if check.section == "engines" else check.found
+        table.add_row(_mark(check.status), title, check.name, finding)
     console.print(table)
     bad = [check.name for check in diagnosis.checks if check.status == "fails"]
     verdict = "[bold red]Not well:[/bold red] " + ", ".join(bad) if bad else "[green]All is well.[/green]"

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from ..checks import number
 from ..errors import InputError, shown
-from ..pairsums import Full, Inner, pair_sums, resolve_kernel
+from ..pairsums import Full, Inner, check_kernel, pair_sums
 from ..spaces import Numbers, Sphere, is_concrete, log_weights
 from ._clouds import Clouds, Tokens, along, clouds, masses
 
@@ -45,9 +45,7 @@ def pair_fraction(
     if _space(found) not in (None, "sphere"):
         raise InputError("pair_fraction is for tokens on the sphere; in R^d see clusters, or inner_products.")
     delta = number("delta", delta) if is_concrete(delta) else delta
-    n = found.xs.shape[-2]
-    kernel = resolve_kernel(kernel, n, n)
-    return along(_fraction, found.xs, found.w, jnp.asarray(delta, found.xs.dtype), kernel)
+    return along(_fraction, found.xs, found.w, jnp.asarray(delta, found.xs.dtype), check_kernel(kernel))
 
 
 class InnerProducts(NamedTuple):

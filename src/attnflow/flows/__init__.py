@@ -1,6 +1,7 @@
 """Integration of models in time."""
 
 from ._storage import load as load
+from ._trajectory_engine import AbstractTrajectoryEngine as AbstractTrajectoryEngine
 from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
 from .long_time import long_time as long_time
@@ -19,6 +20,7 @@ from .statistics import Quantiles as Quantiles
 # Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
 __all__ = [
     "AbstractStatistic",
+    "AbstractTrajectoryEngine",
     "EnsembleResult",
     "Estimate",
     "Histogram",

@@ -14,7 +14,7 @@ from jaxtyping import Array
 
 from ..errors import AttnflowError, InputError
 from ..models import AbstractModel
-from ..pairsums import noted_engines
+from ..pairsums import noted_choices
 from .compiled import once
 
 # What lies between our call and an error, and is not the user's.
@@ -45,22 +45,25 @@ def _of_the_user(error: BaseException) -> bool:
     return False
 
 
-def engines_of(kernel: str, model: AbstractModel, t0: Any, x: Array, w: Array | None, key: Any) -> str | None:
-    """The engines that sum over pairs in the force of a model when `kernel` is chosen; `None`: there are no sums.
+def engines_of(
+    kernel: str, model: AbstractModel, t0: Any, x: Array, w: Array | None, key: Any
+) -> tuple[str | None, dict[str, str]]:
+    """The engines that sum over pairs in the force of a model, and why others do not; `None`: there are no sums.
 
     Refuses a force that is not one vector for each token.
     """
 
-    def trace() -> tuple[Any, str | None]:
-        with noted_engines() as names:
+    def trace() -> tuple[Any, str | None, dict[str, str]]:
+        with noted_choices() as choices:
             force = eqx.filter_eval_shape(_force, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
-        return force, "sharded" if "sharded" in names else "+".join(sorted(names)) or None
+        names = "+".join(sorted({choice.engine.full_name for choice in choices}))
+        return force, names or None, {k: why for choice in choices for k, why in choice.passed_over.items()}
 
-    force, names = once("engines", _force, (kernel, model, x, w, key), trace)
+    force, names, passed_over = once("engines", _force, (kernel, model, x, w, key), trace)
     if getattr(force, "shape", None) != x.shape:
         what = f"has shape {force.shape}" if hasattr(force, "shape") else f"is a {type(force).__name__}"
         raise InputError(f"the force {what} and the tokens have shape {x.shape}; return one vector for each token.")
-    return names
+    return names, passed_over
 
 
 def _force(kernel: str, model: AbstractModel, t: Array, x: Array, w: Array | None, key: Any) -> Any:

@@ -19,24 +19,24 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..checks import finite_array, real, whole
+from ..engines import choose
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
-from ._engines import PORTION_BYTES, choose_engine, chunk_size, kernel_for
 from ._fits import fitting
-from ._fused import fused_steps
-from ._native_steps import native_steps
 from ._random import natural_step, typed
 from ._trailing import trailing_vmap
+from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
+from .engines import batched
 from .options import at_layers, check_clock
 from .outcome import Outcome
+from .provenance import engine_record, provenance
 from .statistics import AbstractStatistic, Finite, Largest
 from .step_sizes import Errors, relative
 from .steps import STEPS, State, step_error
 from .tableaux import TABLEAUX
 
-WHOLE = {"fused": fused_steps, "native": native_steps}  # many steps in one kernel
 _FINITE, _COARSE = " finite", " coarse"  # no names a user would give
 FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
 LOOKS = 4  # so many steps at most are looked at for their error, at the start, at the end and between
@@ -47,7 +47,7 @@ class _Plan(NamedTuple):
 
     sampler: Callable[..., Array]
     chunk: int
-    engine: str
+    engine: AbstractTrajectoryEngine
     solver: str
     kernel: str
 
@@ -64,11 +64,14 @@ class EnsembleResult(NamedTuple):
       or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none. `coarseness` is
       above one if the steps of some member are too long to follow the flow: `rk4` and `euler` are looked at on the way,
       other schemes are taken as they are, and have none.
+    - `provenance`: versions and options, as of a run; `provenance["engine"]` says which engine ran, and why others did
+      not.
     """
 
     ts: Float[Array, " T"]
     values: Any
     stats: dict[str, float]
+    provenance: dict[str, Any]
 
 
 def ensemble(
@@ -107,10 +110,10 @@ def ensemble(
       this processor (see `attnflow doctor`), `fused` for a GPU (float32; interpreted, and slow, elsewhere). `auto`
       chooses. `chunk`: realisations computed together; no result depends on it.
 
-    **Returns:** an `EnsembleResult`, `(ts, values, stats)`. Members that end with infinities or not-a-number, or that
-    are drawn where their space has no point (a zero token on the sphere), are counted in `stats["not_finite"]`. Steps
-    too long for the flow are a warning, and `stats["coarseness"]` above one. Random numbers, and the order in which
-    realisations enter a statistic, follow from `key` alone.
+    **Returns:** an `EnsembleResult`, `(ts, values, stats, provenance)`. Members that end with infinities or
+    not-a-number, or that are drawn where their space has no point (a zero token on the sphere), are counted in
+    `stats["not_finite"]`. Steps too long for the flow are a warning, and `stats["coarseness"]` above one. Random
+    numbers, and the order in which realisations enter a statistic, follow from `key` alone.
 
     >>> import jax, jax.numpy as jnp, attnflow as af
     >>> result = af.ensemble(
@@ -134,18 +137,20 @@ def ensemble(
             f"reduce = {shown(reduce)} is no statistic; give af.flows.Mean(observable), or several by name."
         )
     x0 = _checked_sample(models, sampler, key, realizations, dtype)
-    n, d = x0.shape
+    n = len(x0)
     warn_if_narrowed("weights", weights, stacklevel=3)
     w = check_weights(weights, n)
     dt = _step(models, solver, dt, key, t0)
     times = _check_times(ts, t0, solver, dt)
     check_clock(t0, times, str(x0.dtype))
     known = is_concrete(models, key, x0)
-    engine = choose_engine(engine, models[0], x0, w, known)
+    problem = Ensemble(models[0], x0, w, known)
+    with fitting(x0.shape):
+        choice = choose("trajectory engine", problem, engine)
     threads = min(len(places()), realizations) if known else 1
     share = -(-realizations // threads)
-    size = chunk_size(engine, n, d, x0.dtype, share) if chunk is None else chunk
-    plan = _Plan(sampler, min(size, share), engine, solver, kernel_for(engine, n, d))
+    size = choice.engine.chunk(problem, share) if chunk is None else chunk
+    plan = _Plan(sampler, min(size, share), choice.engine, solver, choice.engine.kernel(problem))
     # Steps stop at the observations, and at the jumps of parameters that depend on time.
     jumps = _jumps(models, t0, times[-1])
     stops = np.union1d(times, jumps)
@@ -188,7 +193,12 @@ def ensemble(
         if is_concrete(worst) and worst > 1:
             told = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # no steps of its own choice
             warnings.warn(f"{told}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
-    return EnsembleResult(arrays["ts"], values[""] if isinstance(reduce, AbstractStatistic) else values, stats)
+    values = values[""] if isinstance(reduce, AbstractStatistic) else values
+    origin = {
+        "engine": engine_record(engine, choice.engine.full_name, choice.passed_over),
+        **provenance(t0=t0, solver=solver, dt=dt, realizations=realizations, dtype=str(x0.dtype), kernel=plan.kernel),
+    }
+    return EnsembleResult(arrays["ts"], values, stats, origin)
 
 
 def _run(
@@ -216,8 +226,8 @@ def _run(
     times = []
     for first in range(0, realizations, rounds * together):
         rows = jnp.arange(first, first + rounds * together)
-        unroll = plan.engine == "innermost"
-        observed = timed_rows(_portion, plan, *inputs, rows=rows, threads=threads, axis=1, unroll=unroll)
+        options = {"threads": threads, "axis": 1, "unroll": plan.engine.innermost}
+        observed = timed_rows(_portion, plan, *inputs, rows=rows, **options)
         added = timed_call(_add, statistics, states, rows, observed.value, jnp.asarray(realizations))
         states, times = added.value, [*times, observed, added]
     done = timed_call(_finish, statistics, states)
@@ -271,7 +281,7 @@ def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str
     """The shape of what one realisation gives is all that is ever asked of this."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
     x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
-    alone = plan._replace(engine="batched", kernel="dense")
+    alone = plan._replace(engine=batched.ENGINE, kernel="dense")
     return jax.tree.map(lambda a: a[0], _observe(alone, model, x, keys, arrays, statistics))
 
 
@@ -303,7 +313,7 @@ def _observe(
     statistics: dict[str, AbstractStatistic],
 ) -> dict[str, Float[Array, "c T ..."]]:
     """Integrate one chunk and observe it; realisations first again in the result."""
-    innermost = plan.engine == "innermost"
+    innermost = plan.engine.innermost
     last = -1 if innermost else 0
     w = arrays["w"]
 
@@ -327,10 +337,7 @@ def _observe(
             drawn = {"latest": t1} if plan.solver in TABLEAUX else drawn
             return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
-        if plan.engine in WHOLE:
-            state = WHOLE[plan.engine](model, state, h, steps, w, plan.solver)
-        else:
-            state = jax.lax.fori_loop(0, steps, advance, state)
+        state = plan.engine.run(Interval(model, h, steps, w, plan.solver, advance), state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
         return state, errors | {
             k: every(lambda z, s=s: s.observe(t1, _on_space(model, z), w), state[1]) for k, s in along.items()

@@ -12,22 +12,22 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..checks import whole
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
-from ..pairsums import is_small
-from ..pairsums.sharding import all_devices, everywhere, on_one_device
+from ..pairsums import DENSE_PAIRS
+from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._fits import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
-from ._kernels import choose_kernel
 from ._limits import doubted, report
 from ._progress import ProgressBar, progress_bar
 from ._random import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
+from ._sums_of_run import choose_sums_of_run
 from ._warm import WarmStart, started, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
-from .provenance import provenance
+from .provenance import engine_record, provenance
 from .run import Info, Run
 from .step_sizes import clock_from, relative, step_errors, step_sizes
 
@@ -85,9 +85,9 @@ def simulate(
       `throw=False` the result alone; `run.sentence` says what to do.
     - `progress`: a bar on standard error.
 
-    **Returns:** a `Run`; `run.at(t=...)` are its tokens at any time, and `run.provenance["options"]["kernel"]` is the
-    engine that ran (`None` where the model sums over no pairs). Where tokens of $\mathbb R^d$ would grow too large to
-    be squared, the run holds $e^{-\lambda_1(t - t_0)}x$ and says so in `run.info["log_scale"]`
+    **Returns:** a `Run`; `run.at(t=...)` are its tokens at any time, and `run.provenance["engine"]` says which
+    engine ran (`None` where the model sums over no pairs) and why others did not. Where tokens of $\mathbb R^d$ would
+    grow too large to be squared, the run holds $e^{-\lambda_1(t - t_0)}x$ and says so in `run.info["log_scale"]`
     (docs/theory/euclidean.md). Works under `jax.grad`, `jax.vmap` and `jax.jit`, where values cannot be checked.
     """
     if not isinstance(model, AbstractModel):
@@ -113,7 +113,6 @@ def simulate(
         check_step(model, x0.shape[1], dt)
     check_clock(start, ts, str(x0.dtype))
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
-    chosen = choose_kernel(kernel, model, x0, w, end - start, tolerance, partitioned=mesh is not None)
     # A solver counts time from the start, where numbers are dense, and the model hears the time of its own clock.
     since = {"t0": start, "span": end - start, "since": (ts if isinstance(ts, np.ndarray) else jnp.asarray(ts)) - start}
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (*since.items(), *options.items())}
@@ -122,13 +121,15 @@ def simulate(
     inputs = (moving, x0, w, numbers, key)
     if mesh is not None:
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
-    elif kernel == "auto" and chosen in ("native", "blocked") and is_concrete(inputs) and _may_share(model, x0, w, key):
-        chosen, inputs = "sharded", everywhere(inputs)
-    plan = _Plan(solver, chosen, max_steps, progress)
     with progress_bar(progress), fitting(x0.shape):
-        engines = engines_of(chosen, model, start, x0, w, key)
-        timed = timed_call(_solve, plan, *inputs)
-    xs, code, steps = on_one_device(timed.value) if chosen == "sharded" else timed.value
+        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
+        where = {"devices": 1 if alone else all_devices().size, "partitioned": mesh is not None}
+        chosen, choice = choose_sums_of_run(kernel, model, x0, w, start, end - start, tolerance, **where)
+        if choice.engine.on_all_devices and kernel == "auto":
+            inputs = everywhere(inputs)
+        ran, passed_over = engines_of(chosen, model, start, x0, w, key)
+        timed = timed_call(_solve, _Plan(solver, chosen, max_steps, progress), *inputs)
+    xs, code, steps = on_one_device(timed.value) if choice.engine.on_all_devices else timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
         ts=jnp.asarray(ts, x0.dtype),
@@ -139,12 +140,13 @@ def simulate(
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
         info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * numbers["since"])}),
-        provenance=provenance(
+        provenance={"engine": engine_record(kernel, ran, choice.passed_over | passed_over)}
+        | provenance(
             t0=start,
             t1=end,
             solver=solver,
             max_steps=max_steps,
-            kernel=engines,
+            kernel=ran,
             kernel_requested=kernel,
             save=save,
             throw=throw,
@@ -163,7 +165,7 @@ def simulate(
 
 def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
     """Whether the cloud is large, there are devices to share it over, and the model allows it."""
-    if is_small(len(x0), len(x0)) or all_devices().size == 1:
+    if len(x0) ** 2 <= DENSE_PAIRS or all_devices().size == 1:
         return False
     _, operations = traced(_force, model, x0, w, key)
     return not operations & FACTORIZATIONS

@@ -1,12 +1,16 @@
 """Sums over pairs of tokens: the one contract and its engines. Knows no model."""
 
-from ._api import ENGINES as ENGINES
 from ._api import Reduce as Reduce
+from ._api import check_kernel as check_kernel
 from ._api import pair_sums as pair_sums
 from ._api import pair_weights as pair_weights
-from ._api import plain_kernel as plain_kernel
-from ._api import resolve_kernel as resolve_kernel
-from ._dense import is_small as is_small
+from ._engine import DENSE_PAIRS as DENSE_PAIRS
+from ._engine import AbstractPairSumEngine as AbstractPairSumEngine
+from ._engine import Accuracy as Accuracy
+from ._engine import Inputs as Inputs
+from ._engine import Problem as Problem
+from ._engine import choose_sums as choose_sums
+from ._engines_noted import noted_choices as noted_choices
 from ._pairs import AbstractPairs as AbstractPairs
 from ._pairs import Causal as Causal
 from ._pairs import Full as Full
@@ -24,10 +28,10 @@ from ._scores import Inner as Inner
 from ._scores import Projected as Projected
 from ._scores import SquaredDistance as SquaredDistance
 from ._scores import check_width as check_width
-from ._used import noted_engines as noted_engines
 
 # Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
 __all__ = [
+    "AbstractPairSumEngine",
     "AbstractPairs",
     "AbstractReduction",
     "AbstractScore",

@@ -1,6 +1,6 @@
 """The one contract for sums over pairs; every attention map goes through it."""
 
-import functools
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -8,57 +8,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..engines import named
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
-from ._blocked import blocked_sums
-from ._checked import checked, projected
-from ._dense import broadcast_sums, dense_sums, is_small
-from ._direct import direct_sums
+from ._arguments import checked, projected
+from ._engine import AbstractPairSumEngine, Inputs, Problem, choose_sums
+from ._engines_noted import note
+from ._not_finite import shielded
 from ._pairs import AbstractPairs, Causal, Full
 from ._prefix import seen_log_weight
-from ._reductions import AbstractReduction, Hardmax, Pointwise, as_reduction, finite
+from ._reductions import AbstractReduction, Pointwise, as_reduction, finite
 from ._scores import Projected
 from ._tiles import tile_logits
-from ._unseen import shielded
-from ._used import note
-from .modes import is_spectral, modes_of, with_modes
-from .native import native_sums
-from .native_library import native
-from .sharding import sharded_sums
-from .spectral import spectral_sums
 
 Reduce = Any  # a name, a reduction, a selection of keys, or a function of the score
 
-ENGINES = {
-    "dense": dense_sums,
-    "blocked": blocked_sums,
-    "sharded": sharded_sums,
-    "broadcast": broadcast_sums,
-    "native": native_sums,
-    "direct": direct_sums,
-}
 
-NATIVE_QUERIES = 8  # fewer leave most of a vector empty
-
-
-def resolve_kernel(kernel: Any, n: int, m: int) -> str:
-    """The engine that serves `n` queries and `m` keys; `"auto"` chooses by shape.
-
-    `"spectral"` and `"spectral:K"` are left as they are: the score says what they come to.
-    """
-    if isinstance(kernel, str) and kernel == "auto":
-        if n >= NATIVE_QUERIES and native().ready:
-            return "native"
-        plain = plain_kernel(n, m)
-        return "direct" if plain == "blocked" and jax.default_backend() == "gpu" else plain
-    if not isinstance(kernel, str) or (kernel not in ENGINES and not is_spectral(kernel)):
-        raise InputError(f"kernel {kernel!r} is unknown; choose auto, {', '.join(ENGINES)}, spectral.")
+def check_kernel(kernel: Any) -> str:
+    """The name of an engine, or `"auto"`; refused in a sentence where there is none of that name."""
+    named("pair-sum engine", kernel)
     return kernel
-
-
-def plain_kernel(n: int, m: int) -> str:
-    """The engine made of XLA's operations that serves `n` queries and `m` keys."""
-    return "dense" if is_small(n, m) else "blocked"
 
 
 def pair_sums(
@@ -86,10 +55,11 @@ def pair_sums(
     - `log_w`: log weights of the keys; `None` means $-\log m$, and $-\infty$ removes a key.
     - `reduce`: `"softmax"` or `"exp"` return `(sum / Z, log Z)`, `Total()` returns `(sum, log Z)`; a pointwise function
       returns `(sum, log of the outside mass)`; `Hardmax(tol)` `(weighted mean of the tied keys, log tied mass)`.
-    - `kernel`: the engine (`dense`, `blocked`, `broadcast`); resolved once by `simulate` and passed down. `sharded`
+    - `kernel`: the engine; `auto` is the fastest that can do it, and an engine that is named and cannot is refused in a
+      sentence. `dense`, `blocked` and `broadcast` do everything. `sharded`
       gives every device of `jax.local_devices()` a share of the queries.
       `native` is a kernel compiled for this processor, on all cores (`attnflow doctor` says whether there is one);
-      `direct` is a kernel for GPUs, in float32 and up to four dimensions (interpreted, and slow, elsewhere).
+      `direct` is a kernel for GPUs, in float32 (interpreted, and slow, elsewhere).
       `spectral` (`spectral:K` with a number of modes) is for unit tokens on the circle and on $S^2$, in time
       proportional to the tokens and with an absolute error, for all pairs and for causal ones
       (docs/theory/fast-sums.md).
@@ -103,28 +73,25 @@ def pair_sums(
     x, y, values, log_w = checked(score, x, y, values, log_w, pairs)
     given = shielded(x, y, values, log_w, pairs)
     x, y, values, log_w = given[:4]
-    m = y.shape[0]
-    chosen = resolve_kernel(kernel, x.shape[0], m)
+    (n, d), (m, p) = x.shape, values.shape
+    tile = projected(score, x, y)
     reduction, selection = as_reduction(reduce)
-    if is_spectral(chosen):
-        beta, _ = score.zonal or (0.0, 0.0)
-        engine = functools.partial(spectral_sums, modes_of(with_modes(chosen, beta, x.shape[1])), x, y, score)
-    else:
-        engine = functools.partial(ENGINES[chosen], score, projected(score, x, y))
+    problem = Problem(n, m, d, p, tile.queries.shape[1], x.dtype, score, reduction, selection, pairs)
+    choice = choose_sums(problem, kernel)
+    note(choice)
 
-    if chosen not in ("native", "direct"):  # these know what they can do, and say so themselves
-        note(chosen)
+    def sums(engine: AbstractPairSumEngine, problem: Problem, values: Array) -> tuple[Array, Array]:
+        num, log_z = engine.run(problem, Inputs(x, y, tile, values, log_w))
+        return (num, log_z) if log_w is not None else problem.reduction.scaled(num, log_z, -_log(m, log_z))
 
-    def sums(reduction: AbstractReduction, selection: Hardmax | None, values: Array) -> tuple[Array, Array]:
-        num, log_z = engine(values, log_w, pairs, reduction, selection)
-        return (num, log_z) if log_w is not None else reduction.scaled(num, log_z, -_log(m, log_z))
-
-    num, log_z = sums(reduction, selection, values)
+    num, log_z = sums(choice.engine, problem, values)
     if pairs.normalized:
-        if is_spectral(chosen):
-            log_mass = _positional_mass(pairs, log_w, m, num.dtype)
+        if choice.engine.looks_at_pairs:
+            masses = replace(problem, reduction=Pointwise(jnp.ones_like), selection=None, p=0)
+            able = choice.engine.why_not(masses) is None
+            _, log_mass = sums(choice.engine if able else choose_sums(masses).engine, masses, values[:, :0])
         else:
-            _, log_mass = sums(Pointwise(jnp.ones_like), None, values[:, :0])
+            log_mass = _positional_mass(pairs, log_w, m, num.dtype)
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return given.restored(*reduction.result(num, log_z))
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
-from ...pairsums import AbstractPairs, Full, resolve_kernel
+from ...pairsums import AbstractPairs, Full, check_kernel
 from ...spaces import Numbers, checked_key, is_concrete
 from .._clouds import Tokens, along, clouds, in_memory
 from .derivative import check_map, field
@@ -78,7 +78,7 @@ def local_lipschitz(
     if w is not None and is_concrete(w) and not (np.asarray(w) > 0).all():
         raise InputError(f"token {int(np.argmin(np.asarray(w)))} has weight zero and no norm; leave it out.")
     n, d = xs.shape[-2:]
-    kernel = resolve_kernel(str(kernel), n, n)
+    kernel = check_kernel(kernel)
     if method == "dense" or (method == "auto" and n * d <= DENSE):
         in_memory((n * d) ** 2, f"the entries of a matrix for {n} tokens")
         found = along(_singular, xs, w, attention, pairs)

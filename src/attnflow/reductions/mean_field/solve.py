@@ -14,7 +14,7 @@ from ...flows.compiled import timed_call
 from ...flows.options import check_clock
 from ...flows.provenance import provenance
 from ...models import SelfAttention, jump_times
-from ...pairsums import Full, resolve_kernel
+from ...pairsums import Full, check_kernel
 from ...spaces import Count, Number, Numbers, is_concrete
 from ._chart import Chart, chart_of
 from ._checked import times
@@ -78,7 +78,7 @@ def mean_field(
     table = score_table(model, chart, ends, masses.size) if kernel in ("auto", TABLE) else None
     if kernel == TABLE and table is None:
         raise InputError("kernel 'table' is for softmax on the circle, of scores that do not underflow; leave it out.")
-    engine = TABLE if table is not None else resolve_kernel(str(kernel), masses.size + 1, masses.size)
+    engine = TABLE if table is not None else check_kernel(kernel)
     jumps = jump_times(model)
     inside = np.empty(0) if jumps is None else np.asarray(jumps, float)
     stops = np.union1d(np.append(kept, end), inside[(inside > start) & (inside < end)])

@@ -1,8 +1,7 @@
 """The direct engine: sums over pairs in float32, by kernels of a GPU.
 
-In few dimensions the arithmetic units do it (`_few`), for all pairs, causal ones and hardmax; in more dimensions the
-`tensor_cores`, for exponentials. What does not fit (float64, other pairs) is done by the blocked engine, as are
-derivatives.
+In few dimensions the arithmetic units do it (`_gpu_few_dimensions`), for all pairs, causal ones and hardmax; in more
+dimensions the tensor cores (`gpu_tensor_cores`), for exponentials. Derivatives are those of the blocked engine.
 """
 
 from typing import Any
@@ -11,32 +10,60 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import tensor_cores as tensor
-from ._blocked import blocked_sums
-from ._bounded import upper_bound
-from ._few import WIDTH, Few, exponential_sums, highest, tied_sums
-from ._pairs import AbstractPairs, Causal, Full
-from ._reductions import AbstractReduction, Exponential, Hardmax, Sums, finite
-from ._rules import derived_from
-from ._scores import AbstractScore, Projected
-from ._seen import Seen
-from ._used import note
-from .gpu import LOG2E
+from .. import gpu_tensor_cores as tensor
+from .._bounded import upper_bound
+from .._engine import AbstractPairSumEngine, Inputs, Problem
+from .._gpu_causal import Seen
+from .._gpu_few_dimensions import WIDTH, Few, exponential_sums, highest, tied_sums
+from .._pairs import AbstractPairs, Causal, Full
+from .._reductions import Exponential, Hardmax, Sums, finite
+from .._rules import derived_from
+from .._scores import AbstractScore, Projected
+from ..gpu import LOG2E
+from .blocked import blocked_sums
 
 
-def direct_sums(
-    score: AbstractScore,
-    tile: Projected,
-    values: Float[Array, "m p"],
-    log_w: Float[Array, " m"] | None,
-    pairs: AbstractPairs,
-    reduction: AbstractReduction,
-    selection: Hardmax | None = None,
-) -> Sums:
-    """`(num, log_z)`; `log_w=None` counts every key with weight one."""
-    note("direct" if fits(score, tile, values, pairs, reduction, selection) else "blocked")
-    if not fits(score, tile, values, pairs, reduction, selection):
-        return blocked_sums(score, tile, values, log_w, pairs, reduction, selection)
+class Direct(AbstractPairSumEngine):
+    """Kernels for a GPU; elsewhere they are interpreted, which is right and slow."""
+
+    name = "direct"
+
+    def why_not(self, problem: Problem) -> str | None:
+        if problem.partitioned:
+            return "XLA cannot cut the kernel into parts for the devices of a mesh"
+        if problem.score is None:
+            return problem.silent
+        if problem.dtype != jnp.float32:
+            return f"tokens are {jnp.dtype(problem.dtype).name}, and the kernel computes in float32"
+        if not isinstance(problem.reduction, Exponential):
+            return "the kernel is for exponentials of the score and for hardmax"
+        if not problem.score.is_product:
+            return f"the kernel is for inner products, and {type(problem.score).__name__} writes scores of its own"
+        if not 1 <= problem.width <= tensor.WIDTH or problem.p > tensor.WIDTH:
+            return f"the kernel is for at most {tensor.WIDTH} dimensions"
+        if problem.pairs.complete:
+            few = _few(problem.width, problem.p)
+            return None if few or problem.selection is None else f"hardmax is for at most {WIDTH} dimensions"
+        if problem.selection is not None or not isinstance(problem.pairs, Causal):
+            return "the kernel is for all pairs, and for exponentials of causal ones"
+        if not _few(problem.width, problem.p) and not _see_themselves(problem.pairs, problem.n, problem.m):
+            return f"in more than {WIDTH} dimensions the kernel is for causal queries that see themselves"
+        return None
+
+    def cost(self, problem: Problem) -> float:
+        if problem.backend != "gpu":
+            return 1000 * problem.xla_seconds
+        return problem.xla_seconds * (2 if problem.small else 0.1)
+
+    def run(self, problem: Problem, inputs: Inputs) -> Sums:
+        return _sums_of(problem, inputs)
+
+
+ENGINE = Direct()
+
+
+def _sums_of(problem: Problem, inputs: Inputs) -> Sums:
+    reduction, (_, _, tile, values, log_w) = problem.reduction, inputs
 
     def blocked(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, selection: Any) -> Sums:
         return blocked_sums(score, tile, values, log_w, pairs, reduction, selection)
@@ -45,54 +72,29 @@ def direct_sums(
         if selection is not None:
             return reduction.finish(jnp.zeros(len(tile.queries), jnp.float32), _ties(tile, values, log_w, selection))
         given = _powers_of_two(tile, values, log_w, pairs)
-        if not _see_themselves(tile, pairs):
+        if not _see_themselves(pairs, problem.n, problem.m):
             top = finite(highest(given) / LOG2E)
             return reduction.finish(top, _sums(given, top))
         bounded = upper_bound(score, tile, log_w, Full(), reduction, None)
         assert bounded is not None  # all pairs, exponentials
         bound, safe = bounded
-        if _few(tile, values):
+        if _few(problem.width, problem.p):
             top = jax.lax.cond(safe, lambda: bound, lambda: finite(highest(given) / LOG2E))
             return reduction.finish(top, _sums(given, top))
         within = lambda: reduction.finish(bound, _sums(given, bound))  # noqa: E731
         return jax.lax.cond(safe, within, lambda: blocked(score, tile, values, log_w, pairs, None))
 
-    return derived_from(blocked, direct)(score, tile, values, log_w, pairs, selection)
+    rule = derived_from(blocked, direct)
+    return rule(problem.score, tile, values, log_w, problem.pairs, problem.selection)
 
 
-def fits(
-    score: AbstractScore,
-    tile: Projected,
-    values: Float[Array, "m p"],
-    pairs: AbstractPairs,
-    reduction: AbstractReduction,
-    selection: Hardmax | None,
-) -> bool:
-    """Whether there is a kernel for it."""
-    few, everyone = _few(tile, values), pairs.complete
-    if selection is not None:
-        known = few and everyone
-    else:
-        known = everyone or (isinstance(pairs, Causal) and (few or _see_themselves(tile, pairs)))
-    return (
-        known
-        and isinstance(reduction, Exponential)
-        and score.is_product
-        and tile.queries.dtype == jnp.float32
-        and 1 <= tile.queries.shape[1] <= tensor.WIDTH
-        and values.shape[1] <= tensor.WIDTH
-    )
+def _few(width: int, p: int) -> bool:
+    return max(width, p) <= WIDTH
 
 
-def _few(tile: Projected, values: Array) -> bool:
-    return max(tile.queries.shape[1], values.shape[1]) <= WIDTH
-
-
-def _see_themselves(tile: Projected, pairs: AbstractPairs) -> bool:
+def _see_themselves(pairs: AbstractPairs, n: int, m: int) -> bool:
     """Whether every query sees the key of its number, which is what a bound of the scores looks at."""
-    if not isinstance(pairs, Causal):
-        return True
-    return not pairs.strict and pairs.at is None and len(tile.queries) == len(tile.keys)
+    return not isinstance(pairs, Causal) or (not pairs.strict and pairs.at is None and n == m)
 
 
 def _powers_of_two(tile: Projected, values: Array, log_w: Array | None, pairs: AbstractPairs) -> Few:

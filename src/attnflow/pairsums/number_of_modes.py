@@ -1,4 +1,4 @@
-r"""How many modes a spectral sum needs, and the names `"spectral"` and `"spectral:K"` of its engines.
+r"""How many modes a spectral sum needs.
 
 The kernel $e^{\beta(\langle x, y\rangle - 1)}$ of unit tokens has the coefficients
 
@@ -6,20 +6,15 @@ The kernel $e^{\beta(\langle x, y\rangle - 1)}$ of unit tokens has the coefficie
 - sphere $S^2$: $a_l = e^{-\beta} i_l(\beta) = e^{-\beta} \sqrt{\pi/2\beta}\, I_{l+1/2}(\beta)$, of $(2l+1) P_l$.
 
 They fall faster than any power from about $\sqrt{2\beta\ln(1/\mathrm{tol})}$ on. A count is static: it is part of the
-compiled program, while $\beta$ is data. So it is chosen where $\beta$ is a number, and carried by the kernel's name.
+compiled program, while $\beta$ is data. So it is chosen where $\beta$ is a number, and carried by the engine's name.
 """
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 from scipy.special import ive
 
-from ..errors import InputError
-from ..spaces import is_concrete
-
-SPECTRAL = "spectral"
 DIMENSIONS = {2: "circle", 3: "sphere"}
 # What is left out is then below the rounding errors of what is kept; 1e-12 would save a tenth of the modes.
 TOLERANCE = 1e-15
@@ -50,26 +45,3 @@ def modes_for(beta: float, d: int, tol: float = TOLERANCE) -> int:
     """The count for tokens of dimension `d`, rounded up."""
     exact = (circle_modes if d == 2 else sphere_modes)(beta, tol)
     return -(-exact // GRAIN) * GRAIN
-
-
-def is_spectral(kernel: str) -> bool:
-    return kernel == SPECTRAL or kernel.startswith(SPECTRAL + ":")
-
-
-def with_modes(kernel: str, beta: Any, d: int) -> str:
-    """`"spectral:K"` with a count: the one in the name, or the one this temperature needs."""
-    if kernel != SPECTRAL:
-        if not re.fullmatch(SPECTRAL + r":[1-9]\d{0,4}", kernel):
-            raise InputError(f"kernel {kernel!r} names no number of modes; write for example 'spectral:64'.")
-        return kernel
-    if not is_concrete(beta):
-        raise InputError(
-            "kernel 'spectral' chooses its number of modes from beta, which is not known inside a transformation; "
-            "give the number, for example kernel='spectral:64'."
-        )
-    return f"{SPECTRAL}:{modes_for(float(beta), d)}"
-
-
-def modes_of(kernel: str) -> int:
-    """The count in the name of a resolved kernel."""
-    return int(kernel.removeprefix(SPECTRAL + ":"))

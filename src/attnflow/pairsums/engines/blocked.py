@@ -10,16 +10,33 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ._bounded import upper_bound
-from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Hardmax, Sums, finite
-from ._scores import AbstractScore, Projected
-from ._tiles import cut, tile_logits, tile_sums
+from .._bounded import upper_bound
+from .._engine import AbstractPairSumEngine, Inputs, Problem
+from .._pairs import AbstractPairs
+from .._reductions import AbstractReduction, Hardmax, Sums, finite
+from .._scores import AbstractScore, Projected
+from .._tiles import cut, tile_logits, tile_sums
 
 # Tiles of this size keep the scores of a tile in the second-level cache of a core and its matrix products large; a GPU
 # is filled by larger ones.
 QUERIES, KEYS = 512, 1024
 GPU_QUERIES, GPU_KEYS = 4096, 8192
+
+
+class Blocked(AbstractPairSumEngine):
+    """Tile by tile."""
+
+    name = "blocked"
+
+    def cost(self, problem: Problem) -> float:
+        return problem.xla_seconds * (2 if problem.small else 1)
+
+    def run(self, problem: Problem, inputs: Inputs) -> Sums:
+        what = (problem.pairs, problem.reduction, problem.selection)
+        return blocked_sums(problem.score, inputs.tile, inputs.values, inputs.log_w, *what)
+
+
+ENGINE = Blocked()
 
 
 def blocked_sums(

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ._gpu_causal import Seen, fold, positional
 from ._reductions import Sums
-from ._seen import Seen, fold, positional
 from .gpu import launch, multiply_add, own, power_of_two, whole
 
 WIDTH = 4  # dimensions and values, at most

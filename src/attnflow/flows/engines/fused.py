@@ -14,40 +14,60 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from ..models.schedules import depends_on_time
-from ..pairsums import AbstractPairs, Full, Hardmax, Total
-from ..pairsums.gpu import LOG2E, launch, multiply_add, power_of_two, whole
-from ..pairsums.tensor_cores import Halves
-from ..spaces import Euclidean, Sphere, power_in_range
-from .steps import State
-from .tableaux import TABLEAUX, Tableau
+from ...models.schedules import depends_on_time
+from ...pairsums import AbstractPairs, Full, Hardmax, Total
+from ...pairsums.gpu import LOG2E, launch, multiply_add, power_of_two, whole
+from ...pairsums.gpu_tensor_cores import Halves
+from ...spaces import Euclidean, Sphere, power_in_range
+from .._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
+from ..steps import State
+from ..tableaux import TABLEAUX, Tableau
 
 TOKENS = 64  # at most; the pairs of a realisation are registers
 DIMENSION = 128  # at most
 COORDINATES = 8  # up to here a cloud is a tuple of coordinates
 
 
-def why_not(model: Any, n: int, d: int, dtype: Any) -> str | None:
-    """The reason why there is no fused kernel for such an ensemble; `None` if there is one."""
-    if jnp.dtype(dtype) != jnp.float32:
-        return f"tokens are {jnp.dtype(dtype)}, and the kernel computes in float32"
-    if n > TOKENS or d > DIMENSION:
-        return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
-    attention = model.attention if model.attention_alone else None
-    if attention is None or depends_on_time(attention):
-        return "the kernel knows self-attention whose parameters do not change with time alone"
-    hard = isinstance(attention.reduce, Hardmax)
-    if not (attention.exponential or hard) or not attention.score.is_bilinear:
-        return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
-    if hard and not _everyone(model.pairs):
-        return "the kernel knows hardmax among all tokens alone"
-    if hard and d > COORDINATES:
-        return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
-    if not isinstance(model.space, Sphere | Euclidean):
-        return f"the kernel does not know the space {type(model.space).__name__}"
-    return None
+class Fused(AbstractTrajectoryEngine):
+    """Whole trajectories by a kernel for a GPU; elsewhere it is interpreted, which is right and slow."""
+
+    name = "fused"
+
+    def why_not(self, problem: Ensemble) -> str | None:
+        n, d, model = problem.n, problem.d, problem.model
+        if jnp.dtype(problem.dtype) != jnp.float32:
+            return f"tokens are {jnp.dtype(problem.dtype)}, and the kernel computes in float32"
+        if n > TOKENS or d > DIMENSION:
+            return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
+        attention = getattr(model, "attention", None) if model.attention_alone else None
+        if attention is None or depends_on_time(attention):
+            return "the kernel knows self-attention whose parameters do not change with time alone"
+        hard = isinstance(attention.reduce, Hardmax)
+        if not (attention.exponential or hard) or not attention.score.is_bilinear:
+            return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
+        if hard and not _everyone(getattr(model, "pairs", None)):
+            return "the kernel knows hardmax among all tokens alone"
+        if hard and d > COORDINATES:
+            return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
+        if not isinstance(model.space, Sphere | Euclidean):
+            return f"the kernel does not know the space {type(model.space).__name__}"
+        return None
+
+    def cost(self, problem: Ensemble) -> float:
+        return problem.batched_seconds * (0.02 if problem.backend == "gpu" else 1000)
+
+    def chunk(self, problem: Ensemble, realizations: int) -> int:
+        # A kernel fills the GPU with thousands of them.
+        return int(np.clip(PORTION_BYTES // (problem.n * problem.d * problem.itemsize), 1, realizations))
+
+    def run(self, problem: Interval, state: State) -> State:
+        return fused_steps(problem.model, state, problem.h, problem.steps, problem.w, problem.solver)
+
+
+ENGINE = Fused()
 
 
 def fused_steps(

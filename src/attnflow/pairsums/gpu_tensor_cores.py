@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._seen import Seen, fold, positional
+from ._gpu_causal import Seen, fold, positional
 from .gpu import launch, own, power_of_two, whole
 
 WIDTH = 128  # dimensions and values, at most
