@@ -352,7 +352,7 @@ def test_a_law_says_what_speaks_against_it(law):
         ({"throw": "no"}, "True or False"),
         ({"kernel": None}, "is no name"),
         ({"max_steps": 0}, "max_steps = 0"),
-        ({"model": af.SelfAttention(beta=1.0, pairs=af.Causal())}, "Causal pairs tell tokens apart"),
+        ({"model": af.SelfAttention(beta=1.0, pairs=af.Causal())}, "Causal pairs distinguish tokens"),
         ({"model": af.SelfAttention(af.Softmax(V=np.eye(3)))}, r"circle \(d = 2\).*3-by-3"),
         ({"model": af.SelfAttention(af.Softmax(V=np.ones((3, 2))))}, "velocities of dimension 3"),
         ({"model": af.SelfAttention(af.Softmax(B=np.eye(2)), af.Euclidean())}, "here d = 1"),

@@ -11,14 +11,14 @@ $e^\beta$, which the rounding of its clock hides.)
 `log_rate` is $\log r$ of one number; beyond `far` it is constant to the last digit.
 """
 
-import functools
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import roots_legendre
+
+from ._scalar import gauss_legendre
 
 LogRate = Callable[[Array], Array]
 
@@ -89,12 +89,7 @@ def _fractions(log_rate: LogRate, y0: Array, end: Array) -> Array:
 
 def _panels(log_rate: LogRate, y0: Array, start: Array, edges: Array) -> Array:
     """The integral over each panel."""
-    nodes, weights = (jnp.asarray(a, edges.dtype) for a in _gauss_legendre())
+    nodes, weights = (jnp.asarray(a, edges.dtype) for a in gauss_legendre(POINTS))
     half = jnp.diff(edges) / 2
     z = edges[:-1, None] + half[:, None] * (nodes[None, :] + 1)
     return half * jnp.sum(weights[None, :] * jnp.exp(start - log_rate(y0 + z)), axis=1)
-
-
-@functools.cache
-def _gauss_legendre() -> tuple[np.ndarray, np.ndarray]:
-    return roots_legendre(POINTS)

@@ -141,6 +141,6 @@ def each(function: Callable[..., Array], *arrays: Array) -> Array:
 
 
 @functools.cache
-def gauss_legendre() -> tuple[np.ndarray, np.ndarray]:
+def gauss_legendre(points: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights on [-1, 1]; integrands here are analytic, so that convergence is geometric."""
-    return roots_legendre(400)  # of a tridiagonal matrix: NumPy's rule takes all eigenvalues of a full one
+    return roots_legendre(points)  # of a tridiagonal matrix: NumPy's rule takes all eigenvalues of a full one

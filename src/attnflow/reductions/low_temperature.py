@@ -39,8 +39,8 @@ class LowTemperatureReport:
       reads where it is.
     - `commuting`: $VB^\top = B^\top V$.
     - `reasons`: what fails of A2 and A3, in sentences; `ok` if nothing does.
-    - `limits`: restrictions although A2 and A3 hold, in sentences: where $e^\top Be$ is not positive,
-      clusters attend to each other, and no rule for the last phase holds.
+    - `limits`: restrictions although A2 and A3 hold, in sentences: where $e^\top Be$ is not positive, clusters
+      attend to each other, and no rule for the last phase holds.
 
     The assumptions on the law of the tokens are not checked: a density bounded above and below (A1), Lipschitz near
     $\ker\Pi_E$ or zero there (A4). A1 to A4 are assumptions of this library's derivation.

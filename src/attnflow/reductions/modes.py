@@ -101,7 +101,7 @@ def expected_modes_circle(beta: Numbers) -> Float[Array, "..."]:
     return _answer(np.where(beta > COLD, np.sqrt(1.5 * beta) * (1 - 1 / (24 * beta)), count))
 
 
-def _moment(t: Numbers, a: Any, k: int) -> Any:
+def _moment(t: Any, a: Any, k: int) -> Any:
     r"""$E[u^k e^{-au^2/2}]$ for $u \sim N(t, 1)$: the factor of the Gaussians, times a moment of their product."""
     s = 1 / (1 + a)
     mean = t * s

@@ -10,6 +10,8 @@ $$ t = \frac{e^{\beta(1 - \cos u)}}{\beta\sin^2 u\; r}\Big(1 + \frac{2\cos u}{\b
 Reference: docs/theory/metastability.md, How long a pair takes; arXiv:2410.06833, section 6.
 """
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -37,7 +39,7 @@ def merge_time(
     beta: Numbers,
     *,
     u0: Numbers,
-    weights: Numbers,
+    weights: Sequence[Numbers] | np.ndarray | Array,
     clock: Clock = "SA",
     order: Count = 1,
     log: bool = False,

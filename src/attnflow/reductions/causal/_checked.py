@@ -1,16 +1,18 @@
 """Numbers as users give them to the causal closed forms."""
 
+from typing import Any
+
 import numpy as np
 
 from ...checks import finite_array, whole
 from ...errors import InputError
-from ...spaces import Count, Numbers
+from ...spaces import Numbers
 from .._scalar import one_shape as one_shape
 
 MOST = 10**6  # modes, and dimensions: all of them are computed
 
 
-def count_of_modes(modes: Count) -> int:
+def count_of_modes(modes: Any) -> int:
     return whole("modes", modes, most=MOST)
 
 

@@ -85,9 +85,8 @@ def flow(
     mean, L = law(alpha0, Sigma0, L0)
     if str(L.dtype) not in TOLERANCES:
         raise InputError(f"the law has dtype {L.dtype}; integrate in float32 or float64.")
-    whole("max_steps", max_steps)
-    if save is not None:
-        whole("save", save)
+    max_steps = whole("max_steps", max_steps)
+    save = None if save is None else whole("save", save)
     given = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
     if ceiling is None:
         raise InputError("ceiling is missing; give a trace, by default 1e6.")
@@ -148,7 +147,7 @@ def flow(
         else jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), jax.vmap(run_of)(judged.value))
     )
     if is_concrete(run):
-        _tell(run, trusted_spread)
+        _warn_of_spread(run, trusted_spread)
         if not batch:
             record["limits"] += of_the_end(run)
     if throw and is_concrete(run.code) and run.result not in (Outcome.SUCCESSFUL, Outcome.UNBOUNDED):
@@ -284,7 +283,7 @@ def _is_matrix(given: Any) -> bool:
         return False
 
 
-def _tell(run: Run, trusted: float | int | None) -> None:
+def _warn_of_spread(run: Run, trusted: Number | None) -> None:
     spread = np.asarray(run.info["score_spread"])
     if trusted is not None and np.isfinite(spread).any() and np.nanmax(spread) > trusted:
         warnings.warn(

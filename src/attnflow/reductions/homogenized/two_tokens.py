@@ -114,7 +114,7 @@ class _Scheme:
     The first point of `y0` is a grid point; what leaves the grid is at an end, and stays there.
     """
 
-    def __init__(self, y0: Any, T: Number, d: Count, beta: Number, sigma_V: Number | None, drift: Number):
+    def __init__(self, y0: Any, T: Any, d: Count, beta: Number, sigma_V: Number | None, drift: Number):
         d, v = dimension(d), number("drift", drift)
         beta, scale = inverse_temperature(beta), variance(sigma_V, d)
         y0 = np.atleast_1d(y0)
@@ -195,7 +195,7 @@ def _cell_means(phi: Callable[[np.ndarray], Any], scheme: _Scheme) -> tuple[np.n
     return values.mean(axis=1), ends
 
 
-def _inside(q0: Number) -> float:
+def _inside(q0: Any) -> float:
     if not -1 < q0 < 1:
         raise InputError(f"q0 = {q0:g} must lie strictly between -1 and 1; at the ends nothing moves.")
     return q0

@@ -56,8 +56,8 @@ def mean_field(
 
     **Returns:** a `MeanField`. Third order for smooth laws, in cells and steps together. Mass is conserved, and no
     density is negative, also when a law becomes a sum of Diracs. These are a cell or two wide then, and move as atoms,
-    which `resolution` says, with all else that the grid
-    does not resolve (`limits`). Computed outside `jit`; in float32 mass is conserved to its six digits only.
+    which `resolution` says, with all else that the grid does not resolve (`limits`). Computed outside `jit`; in float32
+    mass is conserved to its six digits only.
 
     ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
     """
