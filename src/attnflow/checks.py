@@ -25,19 +25,19 @@ def finite_array(name: str, values: Any) -> np.ndarray:
         given = np.asarray(values)
         if given.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
             raise TypeError
-        found = np.asarray(np.real(given), float)
+        array = np.asarray(np.real(given), float)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
     except OverflowError:
         raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
     if given.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; give real ones.")
-    if not np.isfinite(found).all():
-        if found.ndim == 0:
-            raise InputError(f"{name} = {found:g} has an entry that is not finite; give a finite number.")
-        where = np.argwhere(~np.isfinite(found))[0].tolist()
+    if not np.isfinite(array).all():
+        if array.ndim == 0:
+            raise InputError(f"{name} = {array:g} has an entry that is not finite; give a finite number.")
+        where = np.argwhere(~np.isfinite(array))[0].tolist()
         raise InputError(f"{name} has an entry that is not finite (at {where}); give numbers.")
-    return found
+    return array
 
 
 def square_matrix(name: str, value: Any, d: int | None = None) -> np.ndarray:
@@ -78,12 +78,12 @@ def real(name: str, value: Any) -> float:
 
 def number(name: str, value: Any, least: float | int | None = None) -> float:
     """A finite number, not below `least`."""
-    found = finite_array(name, value)
-    if found.ndim:
-        raise InputError(f"{name} has shape {found.shape}; give one number.")
-    if least is not None and found < least:
-        raise InputError(f"{name} = {found:g} must be one number, at least {least:g}.")
-    return float(found)
+    array = finite_array(name, value)
+    if array.ndim:
+        raise InputError(f"{name} has shape {array.shape}; give one number.")
+    if least is not None and array < least:
+        raise InputError(f"{name} = {array:g} must be one number, at least {least:g}.")
+    return float(array)
 
 
 def real_array(name: str, value: Any, ndim: int) -> Array:
@@ -116,8 +116,8 @@ def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
         raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
     exact = finite_array(name, np.where(allowed, 0, known) if allowed.any() else values)
     with np.errstate(over="ignore", under="ignore"):
-        found = np.asarray(np.where(allowed, known, exact) if allowed.any() else exact, kind)
-    lost = ~allowed & (np.isinf(found) | ((found == 0) & (exact != 0)))
+        array = np.asarray(np.where(allowed, known, exact) if allowed.any() else exact, kind)
+    lost = ~allowed & (np.isinf(array) | ((array == 0) & (exact != 0)))
     if lost.any():
         raise InputError(f"{name} = {exact[lost][0]:g} cannot be written in {kind.name}; take af.precision('float64').")
-    return jnp.asarray(found)
+    return jnp.asarray(array)

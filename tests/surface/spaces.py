@@ -50,8 +50,8 @@ ROWS = [
     ),
     Call(
         "spaces.check_weights",
-        arguments=arguments(w=WEIGHTS, n=5),
-        traced=("w",),
+        arguments=arguments(weights=WEIGHTS, n=5),
+        traced=("weights",),
         differentiable=False,
         without={
             "grad": "weights that do not sum to one are normalised",

@@ -34,10 +34,10 @@ def final_tokens(z: Any) -> np.ndarray:
 def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
     """An array of real numbers, finite or not; text and truth values are none."""
     try:
-        found = np.asarray(values)
-        if found.dtype.kind not in "fiu":
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiu":
             raise TypeError
-        return found.astype(float)
+        return array.astype(float)
     except (TypeError, ValueError, jax.errors.TracerArrayConversionError):
         raise InputError(f"a {type(values).__name__} holds no {what} that are numbers; {remedy}.") from None
 

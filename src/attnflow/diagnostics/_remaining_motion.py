@@ -9,9 +9,9 @@ from differences, in which nothing is lost (`flows/_merging.py`). One point rest
 forces cancel; everything else moves, and two clusters meet after `two_cluster_time`.
 
 **Elsewhere** a state rests if it lies next to an equilibrium: moved on by $10^{-3}\varepsilon$ along its own velocity,
-it would come back. That is asked of the motion of the centres of clusters and of the motion inside them, for the
-second is fast and would hide the first. Velocities that are all rounding are at rest unless some cluster attends to
-nobody else but for weights that are below rounding: then it is not felt where it goes.
+it would come back. The motion of the centres of clusters and the motion inside them are tested apart, because the
+second is fast and would hide the first. A state whose velocities are all rounding rests, unless the attention of some
+cluster to all others is below rounding: then rounding hides where that cluster goes.
 """
 
 from collections.abc import Callable
@@ -49,21 +49,21 @@ class Motion(NamedTuple):
 
 
 def remaining_motion(
-    found: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
+    cloud: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
 ) -> Motion:
     """What is left of the motion of the clouds of a run.
 
     `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
     if tokens are linked within another distance.
     """
-    run: Any = found.run
+    run: Any = cloud.run
     model, exact = run.model, applies(run.model)
     n = labels.shape[-1]
-    xs, log_scale = found.grown(), found.log_scale()
-    log_grown = np.minimum(log_scale, found.log_largest())
+    xs, log_scale = cloud.grown(), cloud.log_scale()
+    log_grown = np.minimum(log_scale, cloud.log_largest())
     step = jnp.asarray(REST * eps * np.exp(log_grown), xs.dtype)
     groups = jnp.asarray(np.maximum(labels, 0))
-    parts = along(_parts, (xs, found.ts, groups, step), found.w, model)
+    parts = along(_parts, (xs, cloud.ts, groups, step), cloud.w, model)
     parts = _Parts(*(np.asarray(a).reshape(-1) for a in parts))
     batch, eps, labels = eps.shape, eps.reshape(-1), labels.reshape(-1, n)
     log_scale, log_grown = log_scale.reshape(-1), log_grown.reshape(-1)
@@ -77,15 +77,15 @@ def remaining_motion(
         state = np.where(speed + span <= log_visible, "metastable", "moving").astype("<U14")
     state[parts.settled] = "at rest"
     time = np.where(state == "metastable", parts.time, np.inf)
-    unfelt = (state == "at rest") & (parts.drift <= parts.rounding) & (labels.max(axis=1) > 0)
-    for row in () if exact else np.flatnonzero(unfelt):
-        if _hears_nobody(found, int(row), labels[row], model):
+    still = (state == "at rest") & (parts.drift <= parts.rounding) & (labels.max(axis=1) > 0)
+    for row in () if exact else np.flatnonzero(still):
+        if _isolated(cloud, int(row), labels[row], model):
             seen = rounding[row] + log_duration(run) > log_visible[row]
             state[row], speed[row] = "below rounding" if seen else "metastable", rounding[row]
     if exact:
         first = linked(REST * eps.reshape(batch)).reshape(-1, n)
-        state, time, speed = _where_exact(found, eps, first, state, time, speed, rounding)
-    known = np.isfinite(np.asarray(found.xs)).all(axis=(-2, -1)).reshape(-1)
+        state, time, speed = _where_exact(cloud, eps, first, state, time, speed, rounding)
+    known = np.isfinite(np.asarray(cloud.xs)).all(axis=(-2, -1)).reshape(-1)
     state = np.where(known, state, "unknown")
     with np.errstate(over="ignore", under="ignore"):
         speed, rounding = (np.where(known, np.exp(a), np.nan) for a in (speed, rounding))
@@ -149,18 +149,18 @@ def _fastest(v: Float[Array, "n d"]) -> Float[Array, ""]:
     return jnp.max(jnp.linalg.norm(v, axis=-1))
 
 
-def _hears_nobody(found: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
+def _isolated(cloud: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
     """Whether some cluster sees others, and its attention to all of them together is below rounding."""
     attention = getattr(model, "attention", None)
     if len(labels) > ATTENTIVE or not hasattr(model, "pairs") or not isinstance(attention, AbstractAttention):
         return False
     heads = heads_of(attention)
-    x = found.grown().reshape(-1, *found.xs.shape[-2:])[row]
-    t = jnp.reshape(jnp.asarray(found.ts), -1)[row]
-    return bool(along(_deaf, (x, t, jnp.asarray(labels)), found.w, tuple(heads), model.pairs))
+    x = cloud.grown().reshape(-1, *cloud.xs.shape[-2:])[row]
+    t = jnp.reshape(jnp.asarray(cloud.ts), -1)[row]
+    return bool(along(_attention_below_rounding, (x, t, jnp.asarray(labels)), cloud.w, tuple(heads), model.pairs))
 
 
-def _deaf(
+def _attention_below_rounding(
     x: Float[Array, "n d"],
     t: Float[Array, ""],
     group: Int[Array, " n"],
@@ -170,19 +170,19 @@ def _deaf(
 ) -> Bool[Array, ""]:
     others = group[:, None] != group[None, :]
     seen = pair_weights(pairsums.Inner(jnp.zeros((), x.dtype)), x, x, pairs=pairs, reduce="exp") > 0
-    deaf = jnp.any(others & seen, axis=1)
+    isolated = jnp.any(others & seen, axis=1)
     for head in heads:
         head = at_time(head, t)
         if not head.continuous:  # it reads the best key alone, and no key is too far away for that
             return jnp.asarray(False)
         attention = jnp.abs(head.matrix(x, head.log_weights(x, w, pairs=pairs), pairs=pairs))
         away, all_of_it = jnp.sum(jnp.where(others, attention, 0), axis=1), jnp.sum(attention, axis=1)
-        deaf &= away <= ROUNDING * jnp.finfo(x.dtype).eps * all_of_it
-    return jnp.any(deaf)
+        isolated &= away <= ROUNDING * jnp.finfo(x.dtype).eps * all_of_it
+    return jnp.any(isolated)
 
 
 def _where_exact(
-    found: Clouds,
+    cloud: Clouds,
     eps: np.ndarray,
     first: np.ndarray,
     state: np.ndarray,
@@ -191,9 +191,9 @@ def _where_exact(
     rounding: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
-    run: Any = found.run
-    n, d = found.xs.shape[-2:]
-    slots, few = _slots(np.asarray(found.xs).reshape(-1, n, d), found.w, first)
+    run: Any = cloud.run
+    n, d = cloud.xs.shape[-2:]
+    slots, few = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
     exact: Any = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
     exact = exact._make(np.asarray(a, float) for a in exact)
     one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
@@ -201,7 +201,7 @@ def _where_exact(
     chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)
     with np.errstate(divide="ignore", invalid="ignore"):
         wait = _meeting_time(run.model, exact, np.maximum(chord, 1e-10))
-        unit = np.log(ROUNDING * float(jnp.finfo(found.xs.dtype).eps)) - rounding  # log of one over the force
+        unit = np.log(ROUNDING * float(jnp.finfo(cloud.xs.dtype).eps)) - rounding  # log of one over the force
         visible = exact.log_speed + np.maximum(log_time, unit) > np.log(REST * eps)
         visible |= np.log(wait) <= log_time
     hidden = exact.log_speed <= rounding

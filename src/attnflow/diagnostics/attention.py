@@ -31,20 +31,20 @@ def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = 
     tolerances; tokens that lead stay, and absorbed ones read their leader.
     """
     attention = attention_of(run, head)
-    found = clouds(run, at)
-    n = found.xs.shape[-2]
-    in_memory(found.xs.size // found.xs.shape[-1] * n, f"attention matrices {(*found.xs.shape[:-1], n)}")
-    xs = found.true("the logarithm of their attention") if log else found.grown()
-    return along(_matrix, (xs, found.ts), found.w, attention, bool(log))
+    cloud = clouds(run, at)
+    n = cloud.xs.shape[-2]
+    in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
+    xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
+    return along(_matrix, (xs, cloud.ts), cloud.w, attention, bool(log))
 
 
 class Leaders(NamedTuple):
     r"""Whom the tokens follow, at one time or at all.
 
     - `received (..., n)`: $\sum_i w_i A_{ij}$, the attention that token $j$ receives; for row-normalised maps it is a
-      probability, and if everybody were heard alike it would be the token's weight.
-    - `follows (..., n)`: the token that each token hears best (the first, if several are heard alike).
-    - `followers (..., n)`: how many tokens hear token $j$ best, itself among them perhaps.
+      probability, and if all tokens received the same it would be the token's weight.
+    - `follows (..., n)`: the token that each token attends to most (the first of several equal ones).
+    - `followers (..., n)`: how many tokens attend to token $j$ most, itself among them perhaps.
 
     Inside a transformation, where nothing can be refused, tokens that are not finite have -1 in the last two.
     """
@@ -63,22 +63,22 @@ class Leaders(NamedTuple):
 
 
 def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
-    """Attention received by every token, and who is heard best by whom; in memory linear in the number of tokens.
+    """Attention received by every token, and whom each attends to most; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
     if not isinstance(run, Run):
         return _of_matrix(run, at, head)
     attention = attention_of(run, head)
-    found = reached(clouds(run, at))
-    return Leaders(*along(_heard, (found.grown(), found.ts), found.w, attention))
+    cloud = reached(clouds(run, at))
+    return Leaders(*along(_received, (cloud.grown(), cloud.ts), cloud.w, attention))
 
 
 def _of_matrix(matrix: Numbers, at: Any, head: Any) -> Leaders:
     A = reached(clouds(matrix, at)).xs
     if A.shape[-1] != A.shape[-2] or head is not None:
-        told = f"head = {head} belongs to a run" if head is not None else f"attention has shape {A.shape}"
-        raise InputError(f"{told}; give a run, or attention matrices (..., n, n).")
+        reason = f"head = {head} belongs to a run" if head is not None else f"attention has shape {A.shape}"
+        raise InputError(f"{reason}; give a run, or attention matrices (..., n, n).")
     best = _best(A)
     followers = jnp.sum(jax.nn.one_hot(best, A.shape[-1], dtype=best.dtype), axis=-2)
     return Leaders(jnp.mean(A, axis=-2), best, jnp.where(jnp.all(best >= 0, axis=-1, keepdims=True), followers, -1))
@@ -134,8 +134,8 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
         attention = model.attention
     else:
         if head is None or not -len(heads) <= head < len(heads):
-            told = "multi-head attention has a matrix per head" if head is None else f"there is no head {head}"
-            raise InputError(f"{told}; give head=0, ..., {len(heads) - 1}.")
+            reason = "multi-head attention has a matrix per head" if head is None else f"there is no head {head}"
+            raise InputError(f"{reason}; give head=0, ..., {len(heads) - 1}.")
         attention = heads[head]
     return attention, model.pairs
 
@@ -172,7 +172,7 @@ def _matrix(
     return matrix_tiles(x, t, w, map_and_pairs, log)(None)
 
 
-def _heard(
+def _received(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, map_and_pairs: Any
 ) -> tuple[Float[Array, " n"], Int[Array, " n"], Int[Array, " n"]]:
     """Column sums and row maxima, a tile of rows after the other."""

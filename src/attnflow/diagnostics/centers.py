@@ -57,8 +57,8 @@ def renyi_centers(tokens: Tokens, delta: Any, *, at: Any = None) -> RenyiCenters
     # Caps of radius delta/2 around centers do not overlap; one more, for rounding.
     room = 2 if d == 1 else int(min(n, 1 / max(cap_measure(delta / 2, d), 1e-300) + 1))
     closest = jnp.asarray(4 * math.sin(delta / 2) ** 2, xs.dtype)  # squared, as a chord
-    found = _all_centers(xs.reshape(-1, n, d), closest, room)
-    return RenyiCenters(*(a.reshape(*batch, n) for a in found))
+    centers = _all_centers(xs.reshape(-1, n, d), closest, room)
+    return RenyiCenters(*(a.reshape(*batch, n) for a in centers))
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -68,8 +68,8 @@ def _all_centers(xs: Float[Array, "b n d"], closest: Float[Array, ""], room: int
     together = max(-(-many // rounds), 1)
     # Filled up with clouds of zeros: all rounds are alike, and one program.
     filled = jnp.pad(xs, ((0, rounds * together - many), (0, 0), (0, 0))).reshape(rounds, together, n, d)
-    found = jax.lax.map(jax.vmap(lambda x: _centers(x, closest, room)), filled)
-    return jax.tree.map(lambda a: a.reshape(-1, n)[:many], found)
+    centers = jax.lax.map(jax.vmap(lambda x: _centers(x, closest, room)), filled)
+    return jax.tree.map(lambda a: a.reshape(-1, n)[:many], centers)
 
 
 def _centers(x: Float[Array, "n d"], closest: Float[Array, ""], room: int) -> tuple[Array, Array]:

@@ -123,8 +123,8 @@ def _definite(B: np.ndarray, tol: float) -> tuple[bool, str]:
     least = float(np.linalg.eigvalsh((B + B.T) / 2)[0])
     if abs(least) <= tol * norm:
         return False, f"B is symmetric, and not positive definite: its smallest eigenvalue is 0 up to {tol:g} |B|"
-    told = "positive definite" if least > 0 else "not positive definite"
-    return least > 0, f"B is symmetric, {told}: its smallest eigenvalue is {least:.6g}"
+    sign = "positive definite" if least > 0 else "not positive definite"
+    return least > 0, f"B is symmetric, {sign}: its smallest eigenvalue is {least:.6g}"
 
 
 def _multiple_of_identity(V: np.ndarray, tol: float) -> tuple[float | None, str]:
@@ -152,8 +152,8 @@ def _multiple(c: float, B: np.ndarray, definite: bool, tol: float) -> tuple[list
     if c == 0:
         return [], ["V = 0: tokens do not move"]
     if not definite:
-        told = "polytope" if c > 0 else "origin"
-        return [], [f"not the {told} case, which needs B symmetric and positive definite; no eigenvalue of V is simple"]
+        case = "polytope" if c > 0 else "origin"
+        return [], [f"not the {case} case, which needs B symmetric and positive definite; no eigenvalue of V is simple"]
     unit = "-I" if c < 0 else "I"
     reasons = (
         [] if abs(abs(c) - 1) <= tol else [f"in the time {abs(c):.6g} t it is V = {unit}, and the theorem has that"]

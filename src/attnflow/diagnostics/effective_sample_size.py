@@ -15,7 +15,7 @@ def effective_sample_size(P: ArrayLike) -> Float[np.ndarray, "..."]:
     r"""$1/\sum_j P_{ij}^2$ for every row of attention matrices `P (..., n, m)`, between 1 and the number of keys.
 
     At low temperature a query reads a disc of radius $(\beta|B^\top x|)^{-1/2}$. If few tokens are in it, the particle
-    system no longer follows the mean-field equation: a median below 5 is told in a warning. `P` is
+    system no longer follows the mean-field equation: a warning says so if the median is below 5. `P` is
     `af.attention_matrix(run, at=...)`, which has the weights of the tokens in it.
     """
     rows = finite_array("P", P)

@@ -99,13 +99,13 @@ def _qhull(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         return np.arange(len(y)), None
     width = np.std(y, axis=0)
     try:
-        found = ConvexHull(y / width)
+        convex = ConvexHull(y / width)
     except QhullError:  # coincident up to its own round-off; vertices are still found, only facets are not
         return np.arange(len(y)), None
-    _, first = np.unique(np.round(found.equations, 9), axis=0, return_index=True)  # a facet of many simplices, once
+    _, first = np.unique(np.round(convex.equations, 9), axis=0, return_index=True)  # a facet of many simplices, once
     # A normal is a covector: back in the old units it is divided by them once more.
-    normals = found.equations[np.sort(first), :-1] / width
-    return found.vertices, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = convex.equations[np.sort(first), :-1] / width
+    return convex.vertices, normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
 def _pruned(y: np.ndarray, candidates: np.ndarray, tol: float) -> np.ndarray:

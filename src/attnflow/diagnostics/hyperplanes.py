@@ -87,8 +87,8 @@ def good_triple(*, V: Numbers, B: Numbers | None = None, tol: Numbers = 1e-8) ->
     # phi^T B phi is a sum of terms as large as |B|; its sign is not known below the round-off of these.
     zero = abs(score) <= tol * np.linalg.norm(B, 2)
     positive = score > 0 and not zero
-    sign_told = "> 0" if positive else "is zero up to the tolerance" if zero else "< 0, and it would have to be > 0"
-    reasons = (*spectrum.reasons, f"phi_1^T B phi_1 = {score:.6g} {sign_told}")
+    condition = "> 0" if positive else "is zero up to the tolerance" if zero else "< 0, and it would have to be > 0"
+    reasons = (*spectrum.reasons, f"phi_1^T B phi_1 = {score:.6g} {condition}")
     return GoodTriple(spectrum.holds and positive, reasons, spectrum, phi, star, score)
 
 

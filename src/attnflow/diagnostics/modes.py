@@ -87,17 +87,17 @@ def count_modes(
 ) -> int | np.ndarray:
     """How many modes there are, see `modes`: a number, or an array of them with the leading axes of the tokens.
 
-    Clouds whose number cannot be proved are told of in a warning; `modes(...).certified` says which they are.
+    A warning names how many clouds have a number that cannot be proved; `modes(...).certified` says which they are.
     """
-    found = _modes(clouds(tokens, at, weights), beta, space, exact_places=False)
-    sure = np.asarray(found.certified)
+    result = _modes(clouds(tokens, at, weights), beta, space, exact_places=False)
+    sure = np.asarray(result.certified)
     if not sure.all():
         warnings.warn(
             f"the number of modes of {np.sum(~sure)} of {sure.size} clouds is not certain: signs are below rounding.",
             AttnflowWarning,
             stacklevel=2,
         )
-    return found.count
+    return result.count
 
 
 def _modes(cloud: Clouds, beta: Any, space: Any, *, exact_places: bool) -> Modes:

@@ -50,16 +50,16 @@ def log_partition(
         if not isinstance(attention, AbstractAttention) or len(heads_of(attention)) > 1:
             raise InputError(f"attention = {shown(attention)} has no weights; give a map, such as af.Softmax(beta=1).")
         source = (attention, Full())
-    found = clouds(tokens, at, weights)
-    xs = found.true("their log Z")
+    cloud = clouds(tokens, at, weights)
+    xs = cloud.true("their log Z")
     if points is not None:
         points = check_tokens(points, Euclidean()).astype(xs.dtype)
         if points.shape[1] != xs.shape[-1]:
             raise InputError(f"points have {points.shape[1]} coordinates and tokens {xs.shape[-1]}; they must agree.")
         if not source[1].complete:
             raise InputError("points have no position among tokens that see only some others; leave out points=.")
-    ts = jnp.zeros(xs.shape[:-2], xs.dtype) if found.ts is None else found.ts
-    return along(log_z, (xs, ts), found.w, source, points)
+    ts = jnp.zeros(xs.shape[:-2], xs.dtype) if cloud.ts is None else cloud.ts
+    return along(log_z, (xs, ts), cloud.w, source, points)
 
 
 def log_z(

@@ -39,10 +39,10 @@ class PhaseReport:
 
     def __repr__(self) -> str:
         """One sentence."""
-        told = f"W2 is least, {self.W2_min:.4g}, at t = {self.t_min:.4g}; plateau from {self.plateau[0]:.4g} to "
-        told += f"{self.plateau[1]:.4g}; "
-        told += "no exit" if self.exit is None else f"exit at {self.exit:.4g}"
-        return told + ("" if self.terminal is None else f", terminal from {self.terminal:.4g}")
+        text = f"W2 is least, {self.W2_min:.4g}, at t = {self.t_min:.4g}; plateau from {self.plateau[0]:.4g} to "
+        text += f"{self.plateau[1]:.4g}; "
+        text += "no exit" if self.exit is None else f"exit at {self.exit:.4g}"
+        return text + ("" if self.terminal is None else f", terminal from {self.terminal:.4g}")
 
 
 def phase_report(ts: Numbers, W2: Numbers, overlap: Numbers) -> PhaseReport:

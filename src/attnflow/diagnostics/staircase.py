@@ -178,7 +178,7 @@ def _plateaus(
 ) -> tuple[Plateau, ...]:
     new = np.flatnonzero((labels[1:] != labels[:-1]).any(axis=1)) + 1
     starts, ends = np.concatenate([[0], new]), np.concatenate([new, [len(tau) - 1]])
-    found = []
+    plateaus = []
     for first, last in zip(starts, ends, strict=True):
         mass = np.bincount(labels[first] - labels[first].min(), w)
         mass = np.sort(mass[mass > 0])[::-1]
@@ -187,7 +187,7 @@ def _plateaus(
         early = first + int(np.isneginf(log_ts[first]) and last > first)
         quarters = log_ts[early] + (log_ts[last] - log_ts[early]) * np.array([0.25, 0.5, 0.75])
         values = np.interp(quarters, log_ts[rows], heights[rows])
-        found.append(
+        plateaus.append(
             Plateau(
                 start=float(tau[first]),
                 end=float(tau[last]),
@@ -199,7 +199,7 @@ def _plateaus(
                 flat=bool((abs(values - predicted) <= FLAT * predicted).all()),
             )
         )
-    return tuple(found)
+    return tuple(plateaus)
 
 
 def _decades(run: Run, log_ts: np.ndarray) -> np.ndarray:

@@ -136,18 +136,18 @@ def bounds(
         raise InputError(f"diameter = {D:g} is more than twice the radius {R:g}; no ball of that radius holds it.")
     D = 0.0 if n == 1 else D
     a, spread = alpha * R * R, alpha * R * D
-    found = []
+    bounded = []
     if n is not None or not masked:
         with np.errstate(over="ignore"):
             value = float(columns(alpha, R, D, n, bool(masked)))
-        found.append(Bound("columns", value, "αD²/4 + sqrt(σ (1 + (αRD)²/4))", PAGE))
+        bounded.append(Bound("columns", value, "αD²/4 + sqrt(σ (1 + (αRD)²/4))", PAGE))
     if n is not None:
-        found += [
+        bounded += [
             Bound("diameter", math.sqrt(spread**2 * (n + 1) + n), "sqrt((αRD)² (n + 1) + n)", PAGE),
             Bound("root-n", math.sqrt(3 * (a * a * (4 * n + 1) + n)), "sqrt(3 (a² (4n + 1) + n))", f"{PAPER}; {PAGE}"),
         ]
     with np.errstate(over="ignore"):
         for name, (of_masked, curve, formula, provenance) in UNIFORM.items():
             if of_masked == bool(masked):
-                found.append(Bound(name, float(curve(a)), formula, provenance))
-    return Bounds(tuple(bound._replace(value=float(product(v, bound.value))) for bound in found))
+                bounded.append(Bound(name, float(curve(a)), formula, provenance))
+    return Bounds(tuple(bound._replace(value=float(product(v, bound.value))) for bound in bounded))
