@@ -113,7 +113,8 @@ def ensemble(
     **Returns:** an `EnsembleResult`, `(ts, values, stats, provenance)`. Members that end with infinities or
     not-a-number, or that are drawn where their space has no point (a zero token on the sphere), are counted in
     `stats["not_finite"]`. Steps too long for the flow are a warning, and `stats["coarseness"]` above one. Random
-    numbers, and the order in which realisations enter a statistic, follow from `key` alone.
+    numbers, and the order in which realisations enter a statistic, follow from `key` alone. Works under
+    `jax.jit`, `jax.vmap` and, in forward mode, `jax.jvp` and `jax.jacfwd`, where values cannot be checked.
 
     >>> import jax, jax.numpy as jnp, attnflow as af
     >>> result = af.ensemble(
