@@ -24,8 +24,9 @@ demo: $(INSTALLED)  ## a quick set of experiments with pictures, and where its r
 test: lint  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-lint: $(READY)  ## ruff and pyright
+lint: $(READY)  ## ruff, the imports between rooms, and pyright
 	$(BIN)/python -m ruff check src tests benchmarks docs
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pyright
 
 bench: $(BENCH)/.ready  ## the speed table (how to read it: benchmarks/README.md)

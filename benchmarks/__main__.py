@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import attnflow as af
-from attnflow.pairsums._library import native
+from attnflow.pairsums.native_library import native
 
 from . import ensembles, explorer, profile, spectral, systems
 from .machine import ceilings, description

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attnflow._threads import at_the_same_time, usable_cores
-from attnflow.flows._compiled import compiler_options
+from attnflow.flows.compiled import compiler_options
+from attnflow.threads import at_the_same_time, usable_cores
 
 from .timing import race
 

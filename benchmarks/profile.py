@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import attnflow as af
-from attnflow._threads import usable_cores
-from attnflow.flows._compiled import timed_rows
-from attnflow.pairsums._library import native
+from attnflow.flows.compiled import timed_rows
+from attnflow.pairsums.native_library import native
+from attnflow.threads import usable_cores
 
 from .ensembles import BETA, STATE, H, N
 from .timing import race

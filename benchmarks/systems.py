@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import attnflow as af
-from attnflow.flows._compiled import compiler_options
+from attnflow.flows.compiled import compiler_options
 
 BETA = 9.0
 

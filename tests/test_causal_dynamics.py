@@ -18,8 +18,8 @@ from attnflow.experiments.causal import clustering, dynamics
 from attnflow.flows._sums_of_run import choose_sums_of_run
 from attnflow.flows.long_time import _numbers
 from attnflow.pairsums import _prefix, _series, weight_matrix
-from attnflow.pairsums._library import native
 from attnflow.pairsums.engines.spectral import break_even
+from attnflow.pairsums.native_library import native
 from attnflow.reductions import equiangular_rate, two_cluster_rate
 from attnflow.settings import build, complete
 from judging import computed, holds, verdicts

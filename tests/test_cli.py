@@ -15,7 +15,7 @@ import pytest
 
 import attnflow as af
 import toy
-from attnflow.experiments._folder import RunFolder
+from attnflow.experiments.folder import RunFolder
 
 
 @pytest.fixture

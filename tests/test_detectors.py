@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 import attnflow as af
 from attnflow.diagnostics._final import cluster_points
-from attnflow.diagnostics._hulls import distance_to_hull, hull
+from attnflow.diagnostics.hulls import distance_to_hull, hull
 from attnflow.errors import InputError
 
 T9 = np.array(
@@ -96,7 +96,7 @@ ROWS = {
 def test_rows_1_2_3_centroids_labels_dimension_and_residual(row):
     _, zs, velocity, _, B = planar(row)
     centroids, labels, dimension = ROWS[row]
-    found = af.diagnostics.detect_polytope(zs[-1], B, speed=velocity)
+    found = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
     np.testing.assert_allclose(found.centroids, centroids, atol=1e-4)
     assert found.labels.tolist() == labels
     assert found.dimension == dimension and len(found.vertices) == len(centroids) and len(found.inner) == 0
@@ -114,7 +114,7 @@ def test_row_4_the_hull_never_grows(row):
 @pytest.mark.parametrize("row", ROWS)
 def test_row_5_the_rate_is_one(row):
     ts, zs, velocity, _, B = planar(row)
-    found = af.diagnostics.detect_polytope(zs[-1], B, speed=velocity)
+    found = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
     late = (4 <= ts) & (ts <= 8)
     distance = np.linalg.norm(zs[late] - found.centroids[found.labels], axis=2).max(axis=1)
     assert np.polyfit(ts[late], np.log(distance), 1)[0] == pytest.approx(-1, abs=0.02)
@@ -161,7 +161,7 @@ def test_row_9_the_components_in_the_leading_eigenspace():
     _, xs = witness(T8, V, np.eye(3), T)
     z = xs[-1] * np.exp(-T * np.diag(V))
     velocity = (attention(xs[-1], np.eye(3)) @ z - z) @ V.T
-    found = af.diagnostics.detect_polytope(z, np.eye(3), V=V, speed=velocity)
+    found = af.diagnostics.detect_polytope(z, V=V, B=np.eye(3), speed=velocity)
     expected = [
         (0.62345, -0.67337),
         (0.23196, 0.82162),
@@ -493,7 +493,7 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
         (lambda: af.diagnostics.detect_polytope(T9[0]), r"shape \(2,\); give those of one time"),
         (lambda: af.diagnostics.detect_polytope("tokens"), "a str holds no tokens"),
         (lambda: af.diagnostics.detect_polytope(T9 * np.nan), "token 0 is not finite"),
-        (lambda: af.diagnostics.detect_polytope(T9, np.eye(3)), "give a 2 x 2 matrix"),
+        (lambda: af.diagnostics.detect_polytope(T9, B=np.eye(3)), "give a 2 x 2 matrix"),
         (lambda: af.diagnostics.detect_polytope(T9, eps=-1.0), "eps = -1.0 is no linking distance"),
         (lambda: af.diagnostics.detect_polytope(T9, speed=[1.0]), r"give \(9,\)"),
         (lambda: af.diagnostics.detect_polytope(T9, V=TURN), "no leading eigenspace"),

@@ -8,8 +8,8 @@ import pytest
 
 from attnflow import doctor, engines
 from attnflow.cli import main
-from attnflow.pairsums._library import native
 from attnflow.pairsums.engines import dense
+from attnflow.pairsums.native_library import native
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 import attnflow as af
 from attnflow.errors import AttnflowWarning, InputError
-from attnflow.pairsums._library import native
+from attnflow.pairsums.native_library import native
 
 N, D = 6, 2
 TS = [0.5, 1.2]
@@ -114,12 +114,12 @@ def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:
 
 
 def test_memory_does_not_grow_with_realisations(key: jax.Array) -> None:
-    from attnflow.flows import _compiled
+    from attnflow.flows import compiled
 
     def temporary(realizations: int) -> int:
         model = af.SelfAttention(beta=2.0)
         af.ensemble(model, sampler, realizations=realizations, ts=TS, reduce=STATISTIC, key=key, chunk=16)
-        program = next(reversed(_compiled._PROGRAMS.values())).value
+        program = next(reversed(compiled._PROGRAMS.values())).value
         return program.memory_analysis().temp_size_in_bytes
 
     few, many = temporary(64), temporary(6400)

@@ -17,8 +17,8 @@ import toy
 from attnflow import registry
 from attnflow.errors import InputError
 from attnflow.experiments import Claim, Experiment, Results, judge
-from attnflow.experiments._folder import RunFolder
-from attnflow.experiments._runner import Job, exit_code, reproduce
+from attnflow.experiments.folder import RunFolder
+from attnflow.experiments.runner import Job, exit_code, reproduce
 from judging import survivors
 
 

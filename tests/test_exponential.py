@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attnflow as af
-from attnflow.flows import _compiled
+from attnflow.flows import compiled
 from attnflow.flows._trailing import trailing_vmap
 from attnflow.pairsums._exponential import exp
 
@@ -16,8 +16,8 @@ from attnflow.pairsums._exponential import exp
 def test_right_to_the_last_digits_of_float32():
     x = np.concatenate([-np.linspace(0, 87.2, 400_001), np.linspace(0, 3, 1001), -np.geomspace(1e-30, 1, 1001)])
     x = x.astype(np.float32)
-    for compiled in (jax.jit(exp), exp):  # as a whole, and one operation after the other
-        ours = np.asarray(compiled(jnp.asarray(x)), np.float64)
+    for program in (jax.jit(exp), exp):  # as a whole, and one operation after the other
+        ours = np.asarray(program(jnp.asarray(x)), np.float64)
         assert np.max(np.abs(ours / np.exp(x.astype(np.float64)) - 1)) < 2e-7
 
 
@@ -55,7 +55,7 @@ def test_over_a_trailing_axis():
 @pytest.mark.parametrize("d", [2, 16])
 def test_a_step_takes_each_exponential_once(d):
     """What is written out looks cheap to the compiler, which might repeat it in every sum that reads it."""
-    if _compiled.compiler_options() == {}:
+    if compiled.compiler_options() == {}:
         pytest.skip("written out on a processor only")
     af.ensemble(
         af.SelfAttention(beta=3.0),
@@ -68,7 +68,7 @@ def test_a_step_takes_each_exponential_once(d):
         dtype=jnp.float32,
         engine="innermost" if d <= 8 else "batched",
     )
-    program = next(v.value for k, v in reversed(_compiled._PROGRAMS.items()) if k[1].__name__ == "_portion")
+    program = next(v.value for k, v in reversed(compiled._PROGRAMS.items()) if k[1].__name__ == "_portion")
     # In few dimensions the program has two ways to sum, with a bound and with a maximum.
     written_out = re.findall(r" s32\[[\d,]*12,12[\d,]*\]\S* shift-left\(", program.as_text())
     assert len(written_out) == (2 if d <= 8 else 1)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import attnflow as af
 from attnflow.errors import InputError
 from attnflow.flows.engines.fused import fused_steps
-from attnflow.pairsums import _gpu
 from attnflow.pairsums import _gpu_few_dimensions as few
 
 
@@ -296,7 +295,7 @@ def test_what_has_no_fused_kernel_is_refused(reason, model, n, d, dtype):
 @pytest.mark.parametrize("d", [3, 20])
 def test_kernels_are_translated_for_a_gpu_also_where_there_is_none(d, monkeypatch):
     """The instructions of our own, which the interpreter does not use, in both layouts of a cloud."""
-    monkeypatch.setattr(_gpu, "interpreted", lambda: False)
+    monkeypatch.setattr(gpu, "interpreted", lambda: False)
     model = af.SelfAttention(beta=9.0)
 
     def sums(x, pairs=af.pairsums.Full(), reduce="softmax"):

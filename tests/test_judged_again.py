@@ -21,8 +21,8 @@ from attnflow import registry
 from attnflow.errors import InputError
 from attnflow.experiments import Claim, Experiment
 from attnflow.experiments import _sources as code
-from attnflow.experiments._folder import RunFolder
-from attnflow.experiments._runner import Job, exit_code, reproduce
+from attnflow.experiments.folder import RunFolder
+from attnflow.experiments.runner import Job, exit_code, reproduce
 from attnflow.report import write_report
 
 OWN = {name: e for name, e in registry.entries("experiment").items() if e.compute.__module__.startswith("attnflow.")}
@@ -241,7 +241,7 @@ def test_an_edit_of_the_library_is_another_cell(library):
     (root, key), one = library, OWN["perspective-trajectories"]
     keys = {key(one)}
     beside = "experiments/perspective/closed_forms/hemisphere.py"
-    edits = ["attention/softmax.py", "pairsums/pair_sums.cc", beside, "_numbers.py"]
+    edits = ["attention/softmax.py", "pairsums/pair_sums.cc", beside, "checks.py"]
     for changed, path in enumerate(edits, 1):
         edit(root / path)
         keys.add(key(one))
@@ -314,7 +314,7 @@ def test_an_edit_while_it_is_computed_is_noticed(tmp_path, monkeypatch):
 
 def rewritten(root, name, **versions):
     """Pretend that the first cell of an experiment was computed with other versions."""
-    from attnflow.experiments._folder import encoded
+    from attnflow.experiments.folder import encoded
 
     path = min((root / name).glob("*.nc"))
     data, provenance, _ = RunFolder(root).read_cell(path)
@@ -398,7 +398,7 @@ def test_a_record_that_is_none_counts_as_not_run(tmp_path, content):
 
 
 def test_a_cell_without_provenance_is_computed_again(tmp_path):
-    from attnflow.experiments._folder import encoded
+    from attnflow.experiments.folder import encoded
 
     told = []
     folder = RunFolder(tmp_path, tell=told.append)

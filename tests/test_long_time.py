@@ -12,7 +12,7 @@ from scipy.special import expit, logsumexp
 import attnflow as af
 import witness
 from attnflow.errors import InputError, SolveError
-from attnflow.flows import _compiled
+from attnflow.flows import compiled
 from witness import on_circle
 
 I32 = np.arange(1.0, 33)
@@ -428,10 +428,10 @@ def test_files_and_pictures(tmp_path):
 def test_a_path_in_portions_is_the_same_path(monkeypatch):
     """Memory is that of what is kept: one segment at a time gives the rows and events of all at once."""
     whole = af.long_time(softmax(9.0), DATA["animation"])
-    room = next(reversed(_compiled._PROGRAMS.values())).value.memory_analysis().output_size_in_bytes
+    room = next(reversed(compiled._PROGRAMS.values())).value.memory_analysis().output_size_in_bytes
     monkeypatch.setattr(importlib.import_module("attnflow.flows.long_time"), "PORTION_BYTES", 1)
     parts = af.long_time(softmax(9.0), DATA["animation"])
-    less = next(reversed(_compiled._PROGRAMS.values())).value.memory_analysis().output_size_in_bytes
+    less = next(reversed(compiled._PROGRAMS.values())).value.memory_analysis().output_size_in_bytes
     assert less < room / 3  # one segment and not five
     assert int(parts.stats["evaluations"]) == int(whole.stats["evaluations"])
     for name in ("xs", "log_ts", "labels"):

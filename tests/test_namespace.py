@@ -3,6 +3,8 @@
 import ast
 import doctest
 import importlib
+import importlib.util
+import inspect
 import pkgutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import jax
 import pytest
 
 import attnflow as af
+from surface.public import public_names
 
 SOURCE = Path(af.__file__).parent
 MODULES = ["attnflow", *(m.name for m in pkgutil.walk_packages([str(SOURCE)], "attnflow.") if "__main__" not in m.name)]
@@ -79,3 +82,161 @@ def test_there_are_examples():
     finder = doctest.DocTestFinder()
     examples = [t for name in MODULES for t in finder.find(importlib.import_module(name)) if t.examples]
     assert len(examples) >= 2
+
+
+def private_imports(name):
+    """What a module imports, also inside functions, that is private to another room: a module or a name with `_`."""
+    spec = importlib.util.find_spec(name)
+    here = name if spec.submodule_search_locations else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            relative = "." * node.level + (node.module or "")
+            home = importlib.util.resolve_name(relative, here)
+            targets = [f"{home}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            package, *path = target.split(".")
+            own = name.split(".")[1:2]
+            if package == "attnflow" and path[:1] != own and any(part.startswith("_") for part in path):
+                yield target
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_room_imports_what_is_private_to_another(name):
+    assert not list(private_imports(name))
+
+
+# The vocabulary of arguments -----------------------------------------------------------------------------------------
+
+INSTEAD = {"w": "weights", "wx": "weights", "wy": "weights", "masses": "weights", "p": "weights", "seed": "key"}
+INSTEAD["kind"] = "clock"
+
+# What is called so in the field, and means something else than the word of the vocabulary.
+EXCEPTIONS = {
+    "diagnostics.Clusters(masses)": "the masses of clusters, in a result",
+    "diagnostics.Plateau(masses)": "likewise",
+    "reductions.LowTemperatureRates(p)": "the dimension of an eigenspace",
+    "reductions.MeanField(masses)": "the masses of the cells of a grid, in a result",
+    "reductions.localization.Certificate(masses)": "the masses of atoms, in a result",
+    "registry.Entry(kind)": "of entries: attention maps, experiments, ...; there is no clock",
+    "registry.entries(kind)": "likewise",
+    "registry.get(kind)": "likewise",
+    "reductions.antipodal_pair_rate(masses)": "the masses of the two clusters, not the weights of tokens",
+    "reductions.merge_time(masses)": "likewise",
+    "reductions.plateau_height(masses)": "the masses of all clusters",
+    "reductions.low_temperature_rates(p)": "the dimension of an eigenspace",
+    **{
+        f"measures.{name}(p)": "the exponent of the Wasserstein distance W_p"
+        for name in (
+            *("conditional_wasserstein", "sliced", "synchronous", "two_diracs"),
+            *("wasserstein", "wasserstein_1d", "wasserstein_circle"),
+        )
+    },
+}
+
+# PENDING: arguments that are still to be renamed.
+PENDING = {
+    "Flow.force(w)",
+    "HardmaxLayers.force(w)",
+    "HomogenizedSDE.force(w)",
+    "MultiHead.warm(w)",
+    "PerceptronBlock.force(w)",
+    "RandomLayers.force(w)",
+    "SelfAttention.force(w)",
+    "SelfAttention.warm(w)",
+    "Sinkhorn.log_weights(w)",
+    "Sinkhorn.potentials(w)",
+    "Sinkhorn.warm(w)",
+    "attention.AbstractAttention.log_weights(w)",
+    "constructions.interpolation_classifier(seed)",
+    "flows.AbstractStatistic.observe(w)",
+    "flows.Histogram.observe(w)",
+    "flows.LastState.observe(w)",
+    "flows.Mean.observe(w)",
+    "flows.Quantiles.observe(w)",
+    "gaussian.cloud(seed)",
+    "interpolate(seed)",
+    "language.Reviews.shuffled(seed)",
+    "language.sentiment.train(seed)",
+    "language.sentiment.train_ids(seed)",
+    "measures.sinkhorn_divergence(wx)",
+    "measures.sinkhorn_divergence(wy)",
+    "measures.sliced(wx)",
+    "measures.sliced(wy)",
+    "measures.synchronous(w)",
+    "measures.two_diracs(w)",
+    "measures.wasserstein(wx)",
+    "measures.wasserstein(wy)",
+    "measures.wasserstein_1d(wx)",
+    "measures.wasserstein_1d(wy)",
+    "measures.wasserstein_circle(wx)",
+    "measures.wasserstein_circle(wy)",
+    "models.AbstractModel.force(w)",
+    "models.AveragedAttention.force(w)",
+    "models.NormalizedAttention.force(w)",
+    "models.field(w)",
+    "reductions.causal.equal_time_matrix(w)",
+    "reductions.causal.two_time_matrix(w)",
+    "reductions.equiangular_flow(kind)",
+    "reductions.equiangular_rate(kind)",
+    "reductions.growth_rate(kind)",
+    "reductions.localization.certificate(w)",
+    "reductions.merge_time(kind)",
+    "reductions.phase_time(kind)",
+    "reductions.two_cluster_flow(kind)",
+    "reductions.two_cluster_flow(p)",
+    "reductions.two_cluster_rate(kind)",
+    "reductions.two_cluster_rate(p)",
+    "reductions.two_cluster_time(kind)",
+    "reductions.two_cluster_time(p)",
+    "Hardmax(B, V)",
+    "Linear(B, V)",
+    "Sigmoid(B, V)",
+    "Sinkhorn(B, V)",
+    "Softmax(B, V)",
+    "Unnormalized(B, V)",
+}
+
+
+def arguments():
+    """`name(argument)` of every public function, class and method; results are made by the library, not by users."""
+    for name, thing in public_names().items():
+        callables = {name: thing}
+        if inspect.isclass(thing):
+            methods = {k: v for k, v in vars(thing).items() if inspect.isfunction(v) and not k.startswith("_")}
+            callables = {f"{name}.{k}": v for k, v in methods.items()}
+            if not issubclass(thing, tuple):
+                callables[name] = thing
+        for label, one in callables.items():
+            try:
+                parameters = inspect.signature(one).parameters if callable(one) else {}
+            except ValueError:  # of a class without a signature
+                continue
+            yield from ((label, parameter) for parameter in parameters.values())
+
+
+def test_arguments_are_named_by_one_vocabulary():
+    other = {f"{name}({p.name})" for name, p in arguments() if p.name in INSTEAD}
+    known = {*EXCEPTIONS} | {entry for entry in PENDING if not entry.endswith("(B, V)")}
+    assert not sorted(other - known), "rename these, see INSTEAD"
+    assert not sorted(known - other), "these are gone: take them out of the tables"
+
+
+def test_the_time_of_a_diagnostic_is_given_by_keyword():
+    homes = {name: getattr(thing, "__module__", "") for name, thing in public_names().items()}
+    at = [(name, p) for name, p in arguments() if p.name == "at" and homes.get(name, "").startswith("attnflow.diagn")]
+    assert len(at) > 10
+    assert not [name for name, p in at if p.kind is not p.KEYWORD_ONLY]
+
+
+def test_the_value_matrix_comes_before_the_score_matrix():
+    order = {}
+    for name, p in arguments():
+        if p.name in ("V", "B"):
+            order.setdefault(name, []).append(p.name)
+    other = {f"{name}(B, V)" for name, names in order.items() if names == ["B", "V"]}
+    pending = {entry for entry in PENDING if entry.endswith("(B, V)")}
+    assert other == pending

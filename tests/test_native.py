@@ -18,9 +18,9 @@ from attnflow.engines import choose
 from attnflow.errors import InputError
 from attnflow.flows._trajectory_engine import Ensemble
 from attnflow.flows.engines.native import native_steps
-from attnflow.pairsums import _library
-from attnflow.pairsums._library import PAIR_SUMS, Native, native
+from attnflow.pairsums import native_library
 from attnflow.pairsums.engines.native import _relative_sums
+from attnflow.pairsums.native_library import PAIR_SUMS, Native, native
 
 INF = np.inf
 DTYPES = ("float32", "float64")
@@ -552,13 +552,13 @@ def test_inside_a_transformation_another_engine_is_taken():
 
 
 def test_where_there_is_a_compiler_there_is_a_kernel():
-    if _library._compiler() is None:
+    if native_library._compiler() is None:
         pytest.skip("no C++ compiler")
     assert native().ready or "ATTNFLOW_NATIVE" in native().told, native().told
 
 
 def test_without_a_kernel_everything_computes(monkeypatch):
-    monkeypatch.setattr(_library, "_native", lambda: Native(False, "no compiler"))
+    monkeypatch.setattr(native_library, "_native", lambda: Native(False, "no compiler"))
     x = cloud(np.random.default_rng(9), 9, 3)
     for kernel in ("auto", "sharded"):
         found = jax.jit(lambda x, kernel=kernel: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel=kernel))(
@@ -574,13 +574,13 @@ def test_without_a_kernel_everything_computes(monkeypatch):
 @pytest.fixture
 def small_library(monkeypatch, tmp_path):
     """Another source, compiled in no time, and a cache folder of its own."""
-    if _library._compiler() is None:
+    if native_library._compiler() is None:
         pytest.skip(native().told)
     source = tmp_path / "small.cc"
     source.write_text('extern "C" int answer() { return 42; }')
-    monkeypatch.setattr(_library, "SOURCE", source)
+    monkeypatch.setattr(native_library, "SOURCE", source)
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
-    return functools.partial(_library._library, _library._compiler() or [])
+    return functools.partial(native_library._library, native_library._compiler() or [])
 
 
 def written(path, text):
@@ -605,7 +605,7 @@ def written(path, text):
 def test_no_kernel_is_told_in_a_line(name, program, told, monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv(name, written(tmp_path / "compiler", program) if program.startswith("#!") else program)
-    found = _library._native.__wrapped__()
+    found = native_library._native.__wrapped__()
     assert not found.ready and "\n" not in found.told
     assert re.search(told, found.told)
 
@@ -617,7 +617,7 @@ def test_a_library_is_kept_and_found_again(small_library, monkeypatch):
     finally:
         os.umask(mask)
     assert library.answer() == 42 and sorted(Path(where).parent.iterdir()) == [Path(where)]
-    monkeypatch.setattr(_library, "_made", None)
+    monkeypatch.setattr(native_library, "_made", None)
     assert small_library()[1] == where
 
 
@@ -633,11 +633,11 @@ def test_a_file_that_others_may_write_or_that_is_no_library_is_made_again(small_
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, None])
 def test_where_nothing_can_be_kept_the_library_is_for_this_process_alone(small_library, mode, tmp_path, monkeypatch):
-    monkeypatch.setattr(_library.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(native_library.tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / "cache" / "native"
     folder.mkdir(parents=True)
     if mode is None:  # no folder at all, and the user has no home
-        monkeypatch.setattr(_library, "cache_folder", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+        monkeypatch.setattr(native_library, "cache_folder", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     else:
         folder.chmod(mode)
     library, where = small_library()
@@ -656,7 +656,7 @@ cp "$last" "$last.whole"; head -c 1000 "$last.whole" > "$last"; sleep 0.1; cat "
 """,
     )
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: _library._library([compiler]), range(4)))
+        found = list(pool.map(lambda _: native_library._library([compiler]), range(4)))
     assert [library.answer() for library, _ in found] == [42] * 4
     (where,) = {where for _, where in found}
     assert list(Path(where).parent.iterdir()) == [Path(where)]

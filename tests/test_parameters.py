@@ -13,8 +13,8 @@ from attnflow import registry
 from attnflow.cli import main
 from attnflow.errors import InputError
 from attnflow.experiments import Parameter
-from attnflow.experiments._folder import RunFolder
-from attnflow.experiments._parameters import parsed
+from attnflow.experiments.folder import RunFolder
+from attnflow.experiments.parameters import parsed
 
 # A newcomer's experiment: one file.
 SOURCE = '''

@@ -9,12 +9,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from attnflow.experiments import Claim, Experiment
-from attnflow.experiments._folder import RunFolder
-from attnflow.experiments._runner import Job, reproduce
+from attnflow.experiments.folder import RunFolder
+from attnflow.experiments.runner import Job, reproduce
 from attnflow.report import write_report
 from attnflow.report._page import page
-from attnflow.report._reference import references
-from attnflow.report._text import number, seconds
+from attnflow.report.references import references
+from attnflow.report.text import number, seconds
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 

@@ -16,11 +16,11 @@ import toy
 from attnflow import registry
 from attnflow.errors import FileError, InputError
 from attnflow.experiments._cells import DTYPE
-from attnflow.experiments._folder import RunFolder, encoded
-from attnflow.experiments._runner import Job, exit_code, reproduce
+from attnflow.experiments.folder import RunFolder, encoded
+from attnflow.experiments.runner import Job, exit_code, reproduce
 from attnflow.files import write_atomically
 
-MAIN = "from attnflow.experiments._folder import RunFolder; from attnflow.experiments._runner import Job, reproduce;"
+MAIN = "from attnflow.experiments.folder import RunFolder; from attnflow.experiments.runner import Job, reproduce;"
 MAIN += "from attnflow import registry; import sys; toy = registry.get('experiment', 'toy-squares');"
 MAIN += "reproduce([Job(toy)], RunFolder(sys.argv[1]))"
 

@@ -19,10 +19,10 @@ from scipy.integrate import solve_ivp
 import attnflow as af
 from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
-from attnflow.flows import _compiled
+from attnflow.flows import compiled
 from attnflow.flows._fits import engines_of
 from attnflow.models import AbstractModel
-from attnflow.pairsums._library import native
+from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl
 
 X, W = weyl(6, 3), np.arange(1, 7) / 21
@@ -323,7 +323,7 @@ def program_memory(steps, save, n=64):
         SA, weyl(n, 3), t1=1.0, ts=np.linspace(0, 1, save), solver="euler", dt=1 / steps, max_steps=steps + 1
     )
     assert run.stats["compile_seconds"] > 0 and run.stats["steps"] == steps
-    analysis = next(reversed(_compiled._PROGRAMS.values())).value.memory_analysis()
+    analysis = next(reversed(compiled._PROGRAMS.values())).value.memory_analysis()
     return analysis.temp_size_in_bytes, analysis.output_size_in_bytes
 
 
@@ -344,12 +344,12 @@ DOUBLED = {name: functools.partial(jnp.multiply, 2.0) for name in "abc"}
 
 def test_the_program_cache_is_bounded(monkeypatch):
     """What was not used for longest is dropped."""
-    monkeypatch.setattr(_compiled, "_PROGRAMS", OrderedDict())
-    monkeypatch.setattr(_compiled, "_CAPACITY", 2)
+    monkeypatch.setattr(compiled, "_PROGRAMS", OrderedDict())
+    monkeypatch.setattr(compiled, "_CAPACITY", 2)
     ran = []
     for name in "abcacb":
-        ran.append((name, _compiled.timed_call(DOUBLED[name], jnp.ones(2)).compile_seconds > 0))
-        assert len(_compiled._PROGRAMS) <= 2
+        ran.append((name, compiled.timed_call(DOUBLED[name], jnp.ones(2)).compile_seconds > 0))
+        assert len(compiled._PROGRAMS) <= 2
     assert ran == [("a", True), ("b", True), ("c", True), ("a", True), ("c", False), ("b", True)]
 
 
@@ -668,4 +668,4 @@ def test_the_last_of_eulers_steps_is_looked_at(attention):
     """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
     x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver="euler", dt=100.0, save=1, throw=False)
-    assert run.result is af.Outcome.COARSE_STEPS
+    assert run.result is af.Outcome.COARSE_STEPS and not run.ok

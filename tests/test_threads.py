@@ -14,8 +14,8 @@ import pytest
 
 import attnflow as af
 from attnflow.files import write_atomically
-from attnflow.flows import _compiled
-from attnflow.flows._compiled import _understood, compiler_options, timed_call, timed_rows
+from attnflow.flows import compiled
+from attnflow.flows.compiled import _understood, compiler_options, timed_call, timed_rows
 
 
 def python(program: str, **environment: str) -> str:
@@ -127,7 +127,7 @@ print(all((a == found[0]).all() for a in found), len(found))
 
 def test_rows_come_back_in_their_order(monkeypatch):
     """Any number of them, in threads or on devices; more places than rows, too."""
-    monkeypatch.setattr(_compiled, "places", lambda: [None, jax.devices()[0], None])
+    monkeypatch.setattr(compiled, "places", lambda: [None, jax.devices()[0], None])
     for count in (1, 2, 3, 7):
         found = timed_rows(_powers, jnp.asarray(3.0), rows=np.arange(count), axis=1)
         np.testing.assert_array_equal(found.value, 3.0 + np.stack([np.arange(count), np.arange(count) ** 2]))
@@ -142,8 +142,8 @@ def _powers(start, rows):
 
 def test_threads_that_ask_for_one_program_compile_it_once(monkeypatch):
     """And a cache too small for all of them loses none while others look for theirs."""
-    monkeypatch.setattr(_compiled, "_PROGRAMS", type(_compiled._PROGRAMS)())
-    monkeypatch.setattr(_compiled, "_CAPACITY", 1)
+    monkeypatch.setattr(compiled, "_PROGRAMS", type(compiled._PROGRAMS)())
+    monkeypatch.setattr(compiled, "_CAPACITY", 1)
     traces, start = [], threading.Barrier(8)
 
     def squared(x):
@@ -158,7 +158,7 @@ def test_threads_that_ask_for_one_program_compile_it_once(monkeypatch):
         assert list(pool.map(ask, [3] * 8)) == [(3,)] * 8
         assert traces == [(3,)]
         assert list(pool.map(ask, [2, 3, 4, 5] * 6)) == [(2,), (3,), (4,), (5,)] * 6
-    assert len(_compiled._PROGRAMS) == 1
+    assert len(compiled._PROGRAMS) == 1
 
 
 def test_writing_a_file_leaves_the_permissions_of_other_threads_alone(tmp_path, monkeypatch):
@@ -253,7 +253,7 @@ def test_a_factorisation_keeps_a_program_in_one_thread():
     out = python(
         """
 import jax, jax.numpy as jnp, attnflow as af
-from attnflow.flows._compiled import FACTORIZATIONS, _operations
+from attnflow.flows.compiled import FACTORIZATIONS, _operations
 af.precision("float64")
 def correlated(key):
     return af.Sphere().nearest(jnp.linalg.cholesky(0.5 * jnp.eye(8) + 0.5) @ jax.random.normal(key, (8, 8)))

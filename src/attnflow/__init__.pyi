@@ -14,7 +14,6 @@ from . import plot as plot
 from . import reductions as reductions
 from . import registry as registry
 from . import spaces as spaces
-from ._precision import precision as precision
 from .attention import L2 as L2
 from .attention import Hardmax as Hardmax
 from .attention import Linear as Linear
@@ -31,6 +30,7 @@ from .diagnostics import clusters as clusters
 from .diagnostics import energy as energy
 from .diagnostics import inner_products as inner_products
 from .diagnostics import leaders as leaders
+from .floating_point import precision as precision
 from .flows import Outcome as Outcome
 from .flows import Run as Run
 from .flows import ensemble as ensemble

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ._threads import usable_cores
 from .files import cache_folder
+from .threads import usable_cores
 
 Status = Literal["ok", "warning", "fails", "info"]
 
@@ -138,7 +138,7 @@ def _kernels() -> Iterator[Check]:
 
     from .engines import engines
     from .pairsums import Exponential, Inner, Problem, pair_sums
-    from .pairsums._library import native
+    from .pairsums.native_library import native
 
     ready, told = native()
     yield Check("kernels", "for this processor", "ok" if ready else "info", told)
@@ -173,8 +173,7 @@ def _engines() -> Iterator[Check]:
     import jax.numpy as jnp
 
     from .engines import choose
-    from .flows._sums_of_run import choose_sums_of_run
-    from .flows._trajectory_engine import Ensemble
+    from .flows import Ensemble, choose_sums_of_run
     from .models import SelfAttention
     from .spaces import sphere
 

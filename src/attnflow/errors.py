@@ -4,6 +4,8 @@ Every error the library foresees derives from `AttnflowError`, so that the comma
 leave with exit code 2; anything else that escapes is a crash (exit code 3).
 """
 
+__all__ = ["AttnflowError", "AttnflowWarning", "FileError", "InputError", "SolveError"]
+
 
 class AttnflowError(Exception):
     """Base of every foreseen error; its text is one sentence for the user."""

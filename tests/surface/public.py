@@ -12,13 +12,19 @@ import attnflow as af
 # Public modules that hold nothing for a user's program.
 LEFT_OUT = {
     "app": "the server of the page, started by `attnflow explore`",
+    "checks": "how the rooms check arguments",
     "cli": "the command line, tested as commands",
     "doctor": "a command",
     "experiments": "folders of experiments, found by the registry; claims are tested by themselves",
     "files": "how the library writes files",
+    "floating_point": "the home of `af.precision`",
+    "json_values": "how the library writes JSON",
+    "linear_algebra": "matrix functions that rooms share",
     "matrices": "choices of the command line and of the page",
+    "parameters": "how attention maps and models check their parameters",
     "report": "the report of `attnflow reproduce`",
     "settings": "choices of the command line and of the page",
+    "threads": "how the library uses cores",
 }
 
 
@@ -43,7 +49,7 @@ def public_names() -> dict[str, Any]:
 def _modules() -> list[tuple[str, types.ModuleType]]:
     """The namespaces: the package, the modules it exports, then its rooms and their packages."""
     found: dict[str, tuple[str, types.ModuleType]] = {"attnflow": ("", af)}
-    exported = [(f"{name}.", getattr(af, name)) for name in af.__all__]
+    exported = [(f"{name}.", getattr(af, name)) for name in af.__all__ if name not in LEFT_OUT]
     for prefix, module in exported:
         if isinstance(module, types.ModuleType):
             found.setdefault(module.__name__, (prefix, module))

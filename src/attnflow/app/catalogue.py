@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import registry, spaces
 from ..matrices import MATRICES, PRESETS, takes
-from ..plot._style import PALETTE
+from ..plot import PALETTE
 from ..settings import PAIRS, SETTINGS, WEIGHTS
 from . import limits
 from .scenes import scenes

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from .._threads import usable_cores
+from ..threads import usable_cores
 
 
 class Lanes:

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ..flows._compiled import compiler_options
-from ..flows._steps import STEPS
+from ..flows.compiled import compiler_options
+from ..flows.steps import STEPS
 from ..models import AbstractModel
 
 _CAPACITY = 96

@@ -28,7 +28,7 @@ def program(state: State, dt: float) -> str:
     elif state.step:
         time = f't1={state.step} * {dt!r}, solver="rk4", dt={dt!r}, max_steps={max(100_000, state.step + 1)}'
         lines.append(f"run = af.simulate(model, x0{weights}, {time})")
-        lines.append("x = run.xs[-1]")
+        lines.append("x = run.final")
     else:
         lines.append("x = x0")
     text = "\n".join(lines)

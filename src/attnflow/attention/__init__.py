@@ -4,6 +4,7 @@ from ._attention import AbstractAttention as AbstractAttention
 from ._attention import Zonal as Zonal
 from ._attention import heads_of as heads_of
 from ._energy import AbstractEnergy as AbstractEnergy
+from ._gaussian import AffineField as AffineField
 from .hardmax import Hardmax as Hardmax
 from .l2 import L2 as L2
 from .linear import Linear as Linear

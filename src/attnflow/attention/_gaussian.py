@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
 from ._values import apply_value
 
 

@@ -22,8 +22,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import ndtri
 
-from ..pairsums._algebra import matmul
-from ..spaces._space import safe_norm
+from ..pairsums.algebra import matmul
+from ..spaces import safe_norm
 from ._gaussian import AffineField
 from ._values import apply_value
 

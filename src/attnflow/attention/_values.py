@@ -3,7 +3,7 @@
 from jaxtyping import Array, Float
 
 from ..pairsums import check_width
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
 
 
 def apply_value(V: Float[Array, "p e"] | None, y: Float[Array, "m d"]) -> Float[Array, "m p"]:

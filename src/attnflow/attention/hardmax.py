@@ -6,9 +6,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .. import pairsums
-from .._parameters import non_negative, parameter, score_matrices
 from ..errors import InputError
 from ..pairsums import Inner
+from ..parameters import non_negative, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._parameters import non_negative, parameter
 from ..pairsums import SquaredDistance
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
+from ..parameters import non_negative, parameter
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, inverse

@@ -5,9 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._parameters import inverse_temperature, parameter, score_matrices
 from ..pairsums import AbstractPairs, Full, Inner, Pointwise
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
+from ..parameters import inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, gaussian_scores

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import whole
-from .._parameters import parameter
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
+from ..parameters import parameter
 from ..registry import Entry, Param
 from ..spaces import is_concrete
 from ._attention import AbstractAttention

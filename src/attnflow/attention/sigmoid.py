@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from .._parameters import inverse_temperature, parameter, score_matrices
 from ..errors import InputError
 from ..pairsums import AbstractScore, Inner, Pointwise, Projected
+from ..parameters import inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from .._numbers import whole
-from .._parameters import inverse_temperature, non_negative, parameter, score_matrices
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
+from ..parameters import inverse_temperature, non_negative, parameter, score_matrices
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Sphere, log_weights
 from ._attention import AbstractAttention

@@ -4,9 +4,9 @@ from typing import Any
 
 from jaxtyping import Array, Float
 
-from .._parameters import inverse_temperature, parameter, score_matrices
 from ..pairsums import Inner
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
+from ..parameters import inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, gaussian_scores

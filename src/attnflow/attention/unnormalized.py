@@ -5,9 +5,9 @@ from typing import Any, NoReturn
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from .._parameters import inverse_temperature, parameter, score_matrices
 from ..errors import InputError
 from ..pairsums import Inner, Total
+from ..parameters import inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 

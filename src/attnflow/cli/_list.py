@@ -30,7 +30,7 @@ def everything() -> dict[str, Any]:
 
 
 def _experiment(experiment: Any) -> dict[str, Any]:
-    from ..experiments._plain import plain
+    from ..json_values import plain
 
     claims = [{f.name: plain(getattr(c, f.name)) for f in fields(c) if f.name != "measure"} for c in experiment.claims]
     about = {k: getattr(experiment, k) for k in ("id", "paper", "title", "summary")}
@@ -40,7 +40,7 @@ def _experiment(experiment: Any) -> dict[str, Any]:
 
 
 def _parameter(experiment: Any, name: str) -> dict[str, Any]:
-    from ..experiments._parameters import values_in
+    from ..experiments.parameters import values_in
 
     parameter = experiment.parameters[name]
     default = values_in(experiment.cells("quick"), name, parameter)
@@ -83,7 +83,7 @@ def _text(listing: dict[str, Any]) -> str:
 
 
 def _default(parameter: dict[str, Any]) -> str:
-    from ..experiments._parameters import described
+    from ..experiments.parameters import described
 
     return described(parameter["default"])
 
@@ -93,7 +93,7 @@ def _observed(claim: dict[str, Any]) -> str:
 
 
 def _title(paper: str) -> str:
-    from ..report._reference import references
+    from ..report.references import references
 
     found = references(paper)
     return f"{paper}: {'; '.join(r.title for r in found)}" if found else paper

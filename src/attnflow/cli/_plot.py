@@ -32,7 +32,7 @@ def plot(
     """
     out = run.with_name(f"{run.stem}-{what}.png") if out is None else out
     refuse_to_overwrite(out, force)
-    from .._precision import precision
+    from ..floating_point import precision
     from ..flows import load
 
     precision("float64")

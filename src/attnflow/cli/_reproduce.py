@@ -58,11 +58,11 @@ def reproduce(
 
     [bold]attnflow reproduce --only-failed --out results[/bold]
     """
-    from ..experiments._folder import RunFolder
-    from ..experiments._parameters import parsed
-    from ..experiments._progress import Bar
-    from ..experiments._runner import exit_code
-    from ..experiments._runner import reproduce as run
+    from ..experiments.folder import RunFolder
+    from ..experiments.parameters import parsed
+    from ..experiments.progress import Bar
+    from ..experiments.runner import exit_code
+    from ..experiments.runner import reproduce as run
 
     chosen = _choose(ids or [], paper or [], everything)
     if not chosen and not only_failed:
@@ -121,7 +121,7 @@ def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, An
 
 
 def _jobs(chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None) -> list[Any]:
-    from ..experiments._runner import Job
+    from ..experiments.runner import Job
 
     return [Job(e, scale or "quick", seed or 0) for e in chosen.values()]
 
@@ -131,7 +131,7 @@ def _failed_jobs(
 ) -> list[Any]:
     """What failed or crashed in the folder, with the parameters of that time; so are scale and seed, unless given."""
     from .. import registry
-    from ..experiments._runner import Job
+    from ..experiments.runner import Job
 
     records = folder.records()
     if not records:
@@ -149,7 +149,7 @@ def _failed_jobs(
 def _report(folder: Any, left: list[str]) -> Path | None:
     """The report on all that is in the folder, but for experiments that are `left` to do."""
     from .. import registry
-    from ..experiments._machine import versions
+    from ..experiments.machine import versions
     from ..report import write_report
 
     records, known = folder.records(), registry.entries("experiment")
@@ -159,7 +159,7 @@ def _report(folder: Any, left: list[str]) -> Path | None:
 
 def _summary(record: dict[str, Any]) -> str:
     """A few lines about one experiment: what does not hold is told in full."""
-    from ..report._text import count, seconds
+    from ..report.text import count, seconds
 
     claims = record["claims"]
     held = sum(c["status"] == "holds" for c in claims)

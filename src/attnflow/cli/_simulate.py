@@ -118,7 +118,7 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
 
 def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
     """Model, initial tokens and options of a saved run, with the settings that made it where it has some."""
-    from .._precision import precision
+    from ..floating_point import precision
     from ..flows import load
 
     precision("float64")  # reads both precisions
@@ -139,7 +139,7 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
 
 def _built(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """`build` in the precision that is asked for; a name that is none is refused there."""
-    from .._precision import precision
+    from ..floating_point import precision
 
     precision("float32" if settings["dtype"] == "float32" else "float64")
     return build(settings)
@@ -152,7 +152,7 @@ def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _summary(run: Any, out: Path, settings: Mapping[str, Any] | None) -> dict[str, Any]:
     from ..diagnostics import energy
     from ..errors import AttnflowError
-    from ..experiments._plain import plain
+    from ..json_values import plain
 
     try:
         final = energy(run)[-1]
@@ -162,8 +162,8 @@ def _summary(run: Any, out: Path, settings: Mapping[str, Any] | None) -> dict[st
         "out": str(out),
         "result": run.result.name.lower(),
         "sentence": run.sentence,
-        "tokens": run.xs.shape[1],
-        "dimension": run.xs.shape[2],
+        "tokens": run.n,
+        "dimension": run.d,
         "clock": run.clock,
         "times": [float(run.ts[0]), float(run.ts[-1])],
         "energy": plain(final),

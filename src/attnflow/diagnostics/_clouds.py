@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models.frames import writable

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..flows._compiled import timed_rows
+from ..flows.compiled import timed_rows
 from ._modes_sums import CELLS, TILE, Draws, Scales, examine, sums
 
 STEP = 0.1  # a first cell, in units of h

@@ -23,9 +23,10 @@ from jaxtyping import Array, Bool, Float, Int
 
 from .. import pairsums
 from ..attention import AbstractAttention, heads_of
-from ..flows.metastability import ROUNDING, applies, drift, log_duration, meeting_time
+from ..flows.metastability import ROUNDING, Drift, applies, drift, log_duration
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
+from ..reductions import two_cluster_time
 from ._clouds import Clouds, along, masses
 
 # A configuration rests when an equilibrium is no farther than this fraction of eps.
@@ -199,7 +200,7 @@ def _where_exact(
     log_time = log_duration(run)
     chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        wait = meeting_time(run.model, exact, np.maximum(chord, 1e-10))
+        wait = _meeting_time(run.model, exact, np.maximum(chord, 1e-10))
         unit = np.log(ROUNDING * float(jnp.finfo(found.xs.dtype).eps)) - rounding  # log of one over the force
         visible = exact.log_speed + np.maximum(log_time, unit) > np.log(REST * eps)
         visible |= np.log(wait) <= log_time
@@ -239,3 +240,17 @@ def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str,
         return ()
     remedy = "long_time follows it" if applies(model) else "a larger eps, float64 or a smaller beta may show it"
     return (f"The drift is below the rounding of velocities ({rounding:.2g}), where simulate cannot follow; {remedy}.",)
+
+
+def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
+    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
+    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
+    start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
+    share = np.clip(np.asarray(drifting.share, float), 0, 1)
+    between = {"u0": start, "u1": np.minimum(end, start), "p": share}
+    zonal = model.attention.zonal
+    kind = "SA" if zonal.normalized else "shifted USA"
+    log_time = two_cluster_time(float(zonal.beta), **between, kind=kind, log=True) - float(zonal.log_speed)
+    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
+        time = np.exp(np.asarray(log_time, float))
+    return time if zonal.normalized else time / np.asarray(drifting.mass, float)

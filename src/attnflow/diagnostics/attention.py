@@ -19,7 +19,7 @@ from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 TILE = 256  # rows of the attention matrix in memory at once
 
 
-def attention_matrix(run: Any, at: Any = None, *, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
+def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
     r"""The matrix $A$ with $\Gamma_\mu(x_i) = \sum_j A_{ij}\, V x_j$: row $i$ says what token $i$ reads.
 
     The weights of the keys are part of it. Rows sum to one for softmax, l2, hardmax and Sinkhorn (with equal weights
@@ -61,7 +61,7 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Tokens, at: Any = None, *, head: Any = None) -> Leaders:
+def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
     """Attention received by every token, and who is heard best by whom; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError
 from ..spaces import Numbers
 from ._final import listed, plural, real_numbers

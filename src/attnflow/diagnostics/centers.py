@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError
 from ..reductions.centers import cap_measure
 from ..spaces import is_concrete
@@ -32,7 +32,7 @@ class RenyiCenters(NamedTuple):
     strong: Bool[Array, "*batch n"]
 
 
-def renyi_centers(tokens: Tokens, delta: Any, at: Any = None) -> RenyiCenters:
+def renyi_centers(tokens: Tokens, delta: Any, *, at: Any = None) -> RenyiCenters:
     r"""The centers of unit tokens `(..., n, d)`, or of a run at the saved time of index `at` (all, if `None`).
 
     A token is compared with earlier centers alone, and only centers with all earlier tokens: work and memory are

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._linear_algebra import square_matrix
-from .._numbers import number
+from ..checks import number, square_matrix
 from ..spaces import Numbers
 from ._final import plural
 from .hyperplanes import GoodTriple, good_triple

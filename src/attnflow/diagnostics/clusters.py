@@ -104,9 +104,9 @@ def _last(value: Any) -> Any:
 
 def clusters(
     tokens: Tokens,
+    *,
     at: int | None = None,
     eps: float | None = None,
-    *,
     weights: ArrayLike | None = None,
     space: AbstractSpace | None = None,
 ) -> Clusters:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, check_kernel, pair_sums
 from ..spaces import Numbers, Sphere, is_concrete, log_weights
@@ -16,7 +16,7 @@ from ._clouds import Clouds, Tokens, along, clouds, masses
 TILE = 256  # rows of inner products in memory at once
 
 
-def order_parameter(tokens: Tokens, at: Any = None, *, weights: Numbers | None = None) -> Float[Array, "*T"]:
+def order_parameter(tokens: Tokens, *, at: Any = None, weights: Numbers | None = None) -> Float[Array, "*T"]:
     r"""$\rho = \big|\sum_i w_i x_i\big|$: on the sphere 1 if all tokens coincide, 0 if they balance.
 
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
@@ -28,8 +28,8 @@ def order_parameter(tokens: Tokens, at: Any = None, *, weights: Numbers | None =
 def pair_fraction(
     tokens: Tokens,
     delta: Numbers = 1e-3,
-    at: Any = None,
     *,
+    at: Any = None,
     weights: Numbers | None = None,
     kernel: Any = "auto",
 ) -> Float[Array, "*T"]:
@@ -62,8 +62,8 @@ class InnerProducts(NamedTuple):
 
 def inner_products(
     tokens: Tokens,
-    at: Any = None,
     *,
+    at: Any = None,
     bins: Numbers = 80,
     normalized: bool = False,
     weights: Numbers | None = None,

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import AttnflowWarning, InputError
 
 ENOUGH = 5.0

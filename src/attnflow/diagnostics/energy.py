@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._numbers import whole
 from ..attention import AbstractEnergy
+from ..checks import whole
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import square_matrix
+from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..models import HardmaxLayers
 from ._final import linking_distance, plural
-from ._hulls import nearest_weights
+from .hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
 
 CLOSE = 1e-8  # tokens so close to their limit, in units of the longest one, have arrived
@@ -110,11 +110,11 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
     """
     if not isinstance(run, Run) or not isinstance(run.model, HardmaxLayers):
         raise InputError("hardmax_limit is for runs of HardmaxLayers; see detect_polytope for other limits.")
-    z, spacing = np.asarray(run.single().xs[-1], float), float(np.finfo(run.xs.dtype).eps)
+    z, spacing = np.asarray(run.single().final, float), float(np.finfo(run.xs.dtype).eps)
     n, d = z.shape
     layers = np.asarray(run.info["leader_layer"])
     leaders = np.flatnonzero((layers >= 0) & (layers <= float(run.ts[-1])))
-    present = np.ones(n, bool) if run.weights is None else np.asarray(run.weights) > 0
+    present = np.asarray(run.masses) > 0
     size = float(run.info["length_scale"])
     if not np.isfinite(z[present]).all():
         raise InputError("the last tokens of this run are not finite; end it before it overflows.")
@@ -141,7 +141,7 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
         if len(face) > 1 and rests[i] and np.linalg.norm(z[i] - point) <= eps:
             faces[int(i)] = tuple(face.tolist())
             target[i], distance[i] = point, np.linalg.norm(z[i] - point)
-    found = detect_polytope(z[present], B, eps=max(eps, 1e-300), speed=ahead[present])
+    found = detect_polytope(z[present], B=B, eps=max(eps, 1e-300), speed=ahead[present])
     positive, limits = root is not None, _stuck(run, z, ahead, present, eps)
     return HardmaxLimit(
         leaders, layers, at_leader, faces, target, distance, present, positive, found, eps, ahead, limits

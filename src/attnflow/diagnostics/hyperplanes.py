@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import square_matrix
-from .._numbers import number
+from ..checks import number, square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..spaces import Numbers

@@ -55,8 +55,8 @@ class Modes:
 def modes(
     tokens: Tokens,
     beta: Any = None,
-    at: Any = None,
     *,
+    at: Any = None,
     weights: Any = None,
     space: Any = None,
 ) -> Modes:
@@ -80,8 +80,8 @@ def modes(
 def count_modes(
     tokens: Tokens,
     beta: Any = None,
-    at: Any = None,
     *,
+    at: Any = None,
     weights: Any = None,
     space: Any = None,
 ) -> int | np.ndarray:

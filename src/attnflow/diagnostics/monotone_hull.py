@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..flows import Run
 from ._final import real_numbers
-from ._hulls import distance_to_hull, hull
+from .hulls import distance_to_hull, hull
 
 ALLOWED = 1e-10  # in units of the largest token
 

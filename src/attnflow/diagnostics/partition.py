@@ -24,8 +24,8 @@ from .attention import Layers, attention_of
 
 def log_partition(
     tokens: Tokens,
-    at: Any = None,
     *,
+    at: Any = None,
     attention: Any = None,
     points: Numbers | None = None,
     weights: Numbers | None = None,

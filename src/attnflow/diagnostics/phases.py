@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import square_matrix
+from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..spaces import Numbers
@@ -32,8 +32,8 @@ from ._final import (
     plural,
     real_numbers,
 )
-from ._hulls import Hull, hull
 from ._rescaled_state import last_state
+from .hulls import Hull, hull
 from .spectrum import Paranormal, detect_paranormal
 
 RESIDUAL = 1e-6  # how well points of S satisfy their equation, in units of the largest <c, Bc>
@@ -122,9 +122,9 @@ class Polytope:
 
 def detect_polytope(
     z: Any,
-    B: Numbers | None = None,
     *,
     V: Numbers | None = None,
+    B: Numbers | None = None,
     eps: Any = None,
     speed: Numbers | None = None,
 ) -> Polytope:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .._numbers import number
+from ..checks import number
 from ..errors import InputError
 from ..spaces import Numbers, Sphere, check_tokens, check_weights
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._linear_algebra import InvariantSpace, invariant_space, square_matrix
-from .._numbers import number
+from ..checks import number, square_matrix
 from ..errors import InputError
+from ..linear_algebra import InvariantSpace, invariant_space
 from ..spaces import Numbers
 
 # A double eigenvalue that is defective splits by the root of round-off, a triple one by the cube root: so many parts of

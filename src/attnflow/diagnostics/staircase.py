@@ -127,7 +127,7 @@ def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
     if known.sum() < 2:
         raise InputError("a staircase needs at least two saved times after the start; save more of them.")
     tau, heights, log_ts, labels = tau[known], heights[known], log_ts[known], labels[known]
-    w = _masses(run)
+    w = np.asarray(run.masses, float)
     return Staircase(clock, tau, heights, log_ts, _plateaus(tau, heights, log_ts, labels, w), run.clock)
 
 
@@ -225,7 +225,7 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     beta = zonal.beta.astype(run.xs.dtype)
     normalised = jnp.asarray(zonal.normalized)
     near = 1 / np.sqrt(float(beta) * log_beta)
-    w = jnp.asarray(_masses(run))
+    w = run.masses
     path = _divided(np.asarray(run.xs), PARTS)
     slow = along(_log_speed, _padded(path), w, beta, normalised, jnp.asarray(near, run.xs.dtype))
     slow = np.asarray(slow, float)[: len(path)]
@@ -273,11 +273,6 @@ def _padded(xs: Float[Array | np.ndarray, "T n d"]) -> Float[Array, "S n d"]:
     rows = 1 << max(xs.shape[0] - 1, 63).bit_length()
     known = np.asarray(xs)  # JAX would compile a concatenation for every length
     return jnp.asarray(np.concatenate([known, np.repeat(known[-1:], rows - len(known), axis=0)]))
-
-
-def _masses(run: Run) -> np.ndarray:
-    n = run.xs.shape[1]
-    return np.full(n, 1 / n) if run.weights is None else np.asarray(run.weights, float)
 
 
 def _steps(run: Run) -> np.ndarray:

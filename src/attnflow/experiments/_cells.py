@@ -17,11 +17,11 @@ from ..errors import FileError
 from ..files import write_atomically
 from ._claim import sentence
 from ._experiment import Experiment, Scale
-from ._folder import RunFolder, StoredCell, encoded, run_path
-from ._machine import computing, heirs, in_precision, versions
-from ._progress import Progress
 from ._results import Cell, parts
 from ._sources import sources_changed
+from .folder import RunFolder, StoredCell, encoded, run_path
+from .machine import computing, heirs, in_precision, versions
+from .progress import Progress
 
 DTYPE = "float64"
 _LIFE = contextlib.ExitStack()  # what a worker enters it never leaves

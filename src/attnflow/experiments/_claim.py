@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ..errors import AttnflowError, InputError
-from ._plain import plain
+from ..json_values import plain
 
 Kind = Literal["equal", "at_most", "at_least", "property"]
 ToleranceKind = Literal["abs", "rel", "sigma", "factor"]

@@ -13,7 +13,7 @@ def each_draw(fn: Callable[[Any], Any], draws: int) -> Any:
     import jax
     import numpy as np
 
-    from ..flows._compiled import timed_rows
+    from ..flows.compiled import timed_rows
 
     found = timed_rows(jax.lax.map, fn, rows=np.arange(draws), unroll=False)
     return jax.tree.map(np.asarray, found.value)

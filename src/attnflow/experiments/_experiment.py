@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from ..errors import InputError
 from ._claim import Claim
-from ._parameters import Parameter, changed_cells, checked, described, values_in
 from ._results import Cell, Results
 from ._sources import sources
+from .parameters import Parameter, changed_cells, checked, described, values_in
 
 Scale = Literal["quick", "full"]
 
@@ -108,8 +108,8 @@ class Experiment:
         workers: int = 1,
     ) -> dict[str, Any]:
         """Compute what is missing in the folder `out`, judge and draw: the record that `claims.json` holds."""
-        from ._folder import RunFolder
-        from ._runner import Job, reproduce
+        from .folder import RunFolder
+        from .runner import Job, reproduce
 
         job = Job(self.with_parameters(parameters or {}), scale, seed)
         return reproduce([job], RunFolder(out), workers=workers)[0]
@@ -124,7 +124,7 @@ class Experiment:
     ) -> Results:
         """What `reproduce` left in the folder `out`."""
         from ._cells import DTYPE
-        from ._folder import RunFolder
+        from .folder import RunFolder
 
         chosen = self.with_parameters(parameters or {})
         return RunFolder(out).results(chosen, chosen.seeded_cells(scale, seed), scale=scale, dtype=DTYPE)

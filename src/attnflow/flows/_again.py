@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from .._numbers import real
+from ..checks import real
 from ..errors import InputError, SolveError
 from ..models import MovingFrame
 from ..spaces import is_concrete
@@ -85,7 +85,7 @@ def _between(run: Run, row: int, time: float) -> Array:
         rate = float(run.info["log_scale"][-1]) / (float(run.ts[-1]) - start)
         model = MovingFrame(model, rate=jnp.asarray(rate, run.xs.dtype), start=start)
     options = {k: v for k, v in _options(run).items() if k not in ("save", "throw", "progress")}
-    return _from(run, model, row, {"t1": time, "save": 1, **options}).xs[-1]
+    return _from(run, model, row, {"t1": time, "save": 1, **options}).final
 
 
 def _from(run: Run, model: Any, row: int, options: dict[str, Any]) -> Run:

@@ -24,9 +24,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..spaces import Sphere
 from ._merging import LANDED, Clusters, Motion, closing, distances, energy, merged, motion, turned
-from ._outcome import Outcome
 from ._path import News, Path, begin, record
 from ._progress import ProgressBar
+from .outcome import Outcome
 
 _TABLEAU = diffrax.Dopri8.tableau
 STAGES = len(_TABLEAU.b_sol)  # the last one is the first of the next step

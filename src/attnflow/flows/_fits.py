@@ -15,7 +15,7 @@ from jaxtyping import Array
 from ..errors import AttnflowError, InputError
 from ..models import AbstractModel
 from ..pairsums import noted_choices
-from ._compiled import once
+from .compiled import once
 
 # What lies between our call and an error, and is not the user's.
 LIBRARIES = frozenset(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import AttnflowWarning, SolveError
 from ..spaces import Sphere, is_concrete
-from ._outcome import Outcome
+from .outcome import Outcome
 from .run import Run
 
 # The rounding error of a velocity, in units of eps times the force it is projected from.
@@ -23,7 +23,7 @@ def report(run: Run, details: str) -> None:
     """Raise if a run did not reach its final time; warn if it did, and is doubtful."""
     if not run.result.finished:
         raise SolveError(f"{run.sentence} ({details})")
-    if run.result is not Outcome.SUCCESSFUL:
+    if not run.ok:
         warnings.warn(run.sentence, AttnflowWarning, stacklevel=3)
 
 
@@ -80,7 +80,7 @@ def doubted(run: Run, tolerance: Any) -> Run:
 
     Values must be known: nothing is looked at inside a transformation.
     """
-    if not is_concrete(run.xs, run.model, tolerance) or run.xs.ndim != 3 or run.result is not Outcome.SUCCESSFUL:
+    if not is_concrete(run.xs, run.model, tolerance) or run.xs.ndim != 3 or not run.ok:
         return run
     if not any(_lost(run, row, float(tolerance)) for row in _suspects(run, float(tolerance))):
         return run

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import AttnflowError, AttnflowWarning, FileError
 from ..files import path_of, write_atomically
-from ._outcome import Outcome
 from ._spec import NotStorable, decode, encode
+from .outcome import Outcome
 from .run import Info, Run
 
 FORMAT = 1

@@ -11,9 +11,9 @@ from jaxtyping import Array, Float
 
 from ..engines import AbstractEngine
 from ..models import AbstractModel
-from ..pairsums._engine import DENSE_PAIRS
+from ..pairsums import DENSE_PAIRS
 from ._fits import engines_of
-from ._steps import State
+from .steps import State
 
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat
 # batched matrix products.

@@ -17,24 +17,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .._linear_algebra import finite_array
-from .._numbers import real, whole
+from ..checks import finite_array, real, whole
 from ..engines import choose
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
-from ._asked import at_layers, check_clock
-from ._compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from ._fits import fitting
-from ._outcome import Outcome
-from ._provenance import engine_record, provenance
 from ._random import natural_step, typed
-from ._step_sizes import Errors, relative
-from ._steps import STEPS, State, step_error
 from ._trailing import trailing_vmap
 from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
+from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from .engines import batched
+from .options import at_layers, check_clock
+from .outcome import Outcome
+from .provenance import engine_record, provenance
 from .statistics import AbstractStatistic, Finite, Largest
+from .step_sizes import Errors, relative
+from .steps import STEPS, State, step_error
 from .tableaux import TABLEAUX
 
 _FINITE, _COARSE = " finite", " coarse"  # no names a user would give

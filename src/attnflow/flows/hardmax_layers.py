@@ -16,10 +16,10 @@ from ..errors import InputError
 from ..models import HardmaxLayers
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._asked import times
-from ._compiled import timed_call
-from ._outcome import Outcome
-from ._provenance import provenance
+from .compiled import timed_call
+from .options import times
+from .outcome import Outcome
+from .provenance import provenance
 from .run import Info, Run
 
 # A token so close to a leader, in units of the longest token, is that leader up to rounding, and not another one.
@@ -235,7 +235,7 @@ def _known(before: Run, layer: int, dtype: Any) -> tuple[State, Scales]:
     gone = told["absorbed_layer"] <= layer
     absorbed = (jnp.where(gone, told[name], -1) for name in ("absorbed_by", "absorbed_layer"))
     scales = Scales(told["score_scale"].astype(dtype), told["length_scale"].astype(dtype))
-    return State(before.xs[-1], jnp.zeros_like(before.xs[-1]), leads, *absorbed), scales
+    return State(before.final, jnp.zeros_like(before.final), leads, *absorbed), scales
 
 
 def _events(found: dict[str, Array], kept: np.ndarray) -> tuple[dict[str, Any], ...]:

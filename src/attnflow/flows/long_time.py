@@ -6,20 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike
 
-from .._numbers import real, whole
 from ..attention import Zonal
+from ..checks import real, whole
 from ..errors import InputError, SolveError
 from ..models import AbstractModel
 from ..models.schedules import depends_on_time
 from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
 from ._arclength import Plan, State, first_state, integrate
-from ._compiled import Timed, timed_call
 from ._merging import Clusters
-from ._outcome import Outcome
 from ._path import unrolled
 from ._progress import progress_bar
-from ._provenance import provenance
+from .compiled import Timed, timed_call
+from .outcome import Outcome
+from .provenance import provenance
 from .run import Info, Run
 
 TOLERANCES = (1e-10, 1e-13)
@@ -99,7 +99,7 @@ def go_on(run: Run, **options: Any) -> Run:
     """What `Run.restart` does for a run that did not reach one cluster: follow it from its last state."""
     if options.pop("t1", None) is not None:
         raise InputError("long_time follows the tokens until one cluster is left; leave out t1, or raise max_steps.")
-    if run.result is Outcome.SUCCESSFUL:
+    if run.ok:
         raise InputError("one cluster is left, and it does not move; there is nothing to go on with.")
     if run.result is not Outcome.MAX_STEPS:
         raise InputError(f"this run ended where nothing follows ({run.result.name}); start another one.")
@@ -112,7 +112,7 @@ def go_on(run: Run, **options: Any) -> Run:
     chosen = {**usual, **{k: before[k] for k in allowed if k in before}, **options}
     numbers = _from_row(run, -1, **{k: chosen[k] for k in ("merge_distance", "rtol", "atol", "max_steps")})
     rest = {k: chosen[k] for k in ("points", "throw", "progress")}
-    return _follow(run.model, run.xs[-1], run.weights, _standing(run, -1)[0], numbers, **rest)
+    return _follow(run.model, run.final, run.weights, _standing(run, -1)[0], numbers, **rest)
 
 
 def at_log_time(run: Run, row: int, log_t: float) -> Array:
@@ -125,7 +125,7 @@ def at_log_time(run: Run, row: int, log_t: float) -> Array:
     reached = float(_standing(between, -1)[1])
     if not abs(reached - log_t) < 1e-9:
         raise SolveError(f"{between.result.value} (between two rows, at log t = {reached:g})")
-    return between.xs[-1]
+    return between.final
 
 
 def _from_row(run: Run, row: int, *, max_steps: int, **options: Any) -> dict[str, Array]:
@@ -188,7 +188,7 @@ def _follow(
         events=_events(merges, np.asarray(rows["labels"]), np.asarray(masses)) if known else (),
         info=Info({"arclength": (("time",), rows["arclength"]), **{k: (("merge",), a) for k, a in merges.items()}}),
     )
-    if throw and known and run.result is not Outcome.SUCCESSFUL:
+    if throw and known and not run.ok:
         left = np.unique(np.asarray(rows["labels"])[-1]).size
         raise SolveError(f"{run.result.value} ({left} clusters left after {int(counts['steps'])} steps)")
     return run

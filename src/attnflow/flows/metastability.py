@@ -1,10 +1,9 @@
-r"""The drift of clusters that have not met, however slow, and how long it takes two of them to meet."""
+"""The drift of clusters that have not met, however slow."""
 
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..spaces import log_weights
@@ -53,19 +52,3 @@ def drift(x: Float[Array, "n d"], w: Float[Array, " n"], labels: Int[Array, " n"
         share=w[i] / jnp.where(mass > 0, mass, 1),
         mass=mass,
     )
-
-
-def meeting_time(model: Any, found: Drift, chord: np.ndarray) -> np.ndarray:
-    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
-    from ..reductions import two_cluster_time
-
-    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
-    start = np.clip(np.asarray(found.angle, float), end, np.pi - 1e-6)
-    share = np.clip(np.asarray(found.share, float), 0, 1)
-    between = {"u0": start, "u1": np.minimum(end, start), "p": share}
-    zonal = model.attention.zonal
-    kind = "SA" if zonal.normalized else "shifted USA"
-    log_time = two_cluster_time(float(zonal.beta), **between, kind=kind, log=True) - float(zonal.log_speed)
-    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
-        time = np.exp(np.asarray(log_time, float))
-    return time if zonal.normalized else time / np.asarray(found.mass, float)

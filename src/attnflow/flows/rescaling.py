@@ -49,8 +49,7 @@ def rescaled(run: Run) -> Run:
     if model is None or not isinstance(model.space, Euclidean):
         what = "carries no model" if model is None else f"lives in {type(model.space).__name__}"
         raise InputError(f"this run {what}; tokens are rescaled by the linear part of a model in R^d.")
-    d = run.xs.shape[-1]
-    V = model.linear_part(d)
+    V = model.linear_part(run.d)
     if V is None:
         raise InputError(
             "this run's model has no linear part: rescaled needs the force sum_j P_ij V x_j with rows of P that sum to "

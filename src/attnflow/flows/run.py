@@ -6,13 +6,14 @@ from os import PathLike
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from ..errors import InputError
 from ..models import AbstractModel
 from ..spaces import is_concrete
-from ._outcome import Outcome
+from .outcome import Outcome
 
 
 class Info(dict[str, Any]):
@@ -42,7 +43,8 @@ class Run:
     - `labels (T, n)`, `events`: clusters and what happened to them, where the flow reports it.
     - `info`: named arrays, `info[name]`, with the names of their axes in `info_dims[name]`; with `log_scale (T,)` among
       them the tokens are $e^s$ times `xs`. (The constructor takes `{name: (dims, array)}`, too.)
-    - `result`: how it ended, and `sentence`, with what to do about it.
+    - `result`: how it ended, and `sentence`, with what to do about it; `ok` if that is a success.
+    - `n`, `d`, `masses (n,)` (the weights, equal ones included), `final (n, d)` (the last row of `xs`).
     - `stats`: steps, and compile and run seconds; of fixed steps `coarseness`, above 1 where they are too long.
     - `model`, `provenance`: what was run, and by what.
     """
@@ -71,9 +73,34 @@ class Run:
         return info.dims
 
     @property
+    def n(self) -> int:
+        """The number of tokens."""
+        return self.xs.shape[-2]
+
+    @property
+    def d(self) -> int:
+        """The dimension of the tokens."""
+        return self.xs.shape[-1]
+
+    @property
+    def masses(self) -> Float[Array, "*batch n"]:
+        """The weights as an array, `1/n` each where `weights` is `None`."""
+        return jnp.full(self.n, 1 / self.n, self.xs.dtype) if self.weights is None else self.weights
+
+    @property
+    def final(self) -> Float[Array, "*batch n d"]:
+        """The tokens at the last saved time, in the units of `xs`."""
+        return self.xs[..., -1, :, :]
+
+    @property
     def result(self) -> Outcome:
         """How the flow ended; `run.result.value` is a sentence."""
         return list(Outcome)[int(np.max(np.asarray(self.code)))]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the flow reached its final time and nothing is known against its tokens; of a batch, every flow."""
+        return self.result is Outcome.SUCCESSFUL
 
     @property
     def sentence(self) -> str:
@@ -142,7 +169,7 @@ class Run:
         return (
             f"Run({n} tokens in dimension {d}, {steps} {what} from {float(ts[0]):g} to {float(ts[-1]):g} "
             f"({self.clock}), {self.result.name.lower().replace('_', ' ')}, {int(self.stats.get('steps', 0))} steps"
-            f"{limits})" + ("" if self.result is Outcome.SUCCESSFUL else f": {self.sentence}")
+            f"{limits})" + ("" if self.ok else f": {self.sentence}")
         )
 
 

@@ -9,27 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
-from ..pairsums._engine import DENSE_PAIRS
+from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._asked import TOLERANCES, at_layers, check_clock, step_options, times
-from ._compiled import FACTORIZATIONS, timed_call, traced
 from ._fits import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
 from ._limits import doubted, report
-from ._outcome import Outcome, ending
 from ._progress import ProgressBar, progress_bar
-from ._provenance import engine_record, provenance
 from ._random import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
-from ._step_sizes import clock_from, relative, step_errors, step_sizes
 from ._sums_of_run import choose_sums_of_run
 from ._warm import WarmStart, started, warm_started
+from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
+from .options import TOLERANCES, at_layers, check_clock, step_options, times
+from .outcome import Outcome, ending
+from .provenance import engine_record, provenance
 from .run import Info, Run
+from .step_sizes import clock_from, relative, step_errors, step_sizes
 
 
 class _Plan(NamedTuple):

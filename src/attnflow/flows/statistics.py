@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from .._linear_algebra import finite_array
-from .._numbers import whole
+from ..checks import finite_array, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers
 

@@ -47,13 +47,13 @@ class Reviews:
 
     def shuffled(self, seed: int = 0) -> "Reviews":
         """In a random order. Files often hold one label first: shuffle before any split."""
-        from .._numbers import whole  # imports JAX, for which fetching data should not wait
+        from ..checks import whole  # imports JAX, for which fetching data should not wait
 
         return self.take(np.random.default_rng(whole("seed", seed, least=0)).permutation(len(self)))
 
     def split(self, first: float | int) -> tuple["Reviews", "Reviews"]:
         """The first so many (a whole number) or the first part (a number below 1), and the rest."""
-        from .._numbers import number
+        from ..checks import number
 
         first = number("first", first)
         count = round(first * len(self)) if first < 1 else int(first)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import finite_array
-from .._numbers import number
+from ..checks import finite_array, number
 from ..errors import InputError
 from ..spaces import Numbers, check_weights
 

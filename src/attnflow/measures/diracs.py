@@ -6,7 +6,7 @@ of one length. So the points that save most go to $e$ until its mass is full; on
 
 import numpy as np
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real, cloud, exponent, masses, moves

@@ -9,8 +9,9 @@ the laws are close.
 
 import numpy as np
 
-from .._linear_algebra import covariance_factor, finite_array
+from ..checks import finite_array
 from ..errors import InputError
+from ..linear_algebra import covariance_factor
 from ..spaces import Numbers
 from ._checked import Real
 from ._lengths import norms, to_order_one

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, moves

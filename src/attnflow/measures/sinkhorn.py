@@ -28,8 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from .._linear_algebra import finite_array
-from .._numbers import number, whole
+from ..checks import finite_array, number, whole
 from ..errors import InputError, SolveError
 from ..pairsums import SquaredDistance, pair_sums
 from ..spaces import Numbers, check_weights, is_concrete, log_weights

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError
 from ..spaces import Numbers, checked_key
 from ._checked import Real, exponent, masses, pair

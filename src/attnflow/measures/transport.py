@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError, SolveError, shown
 from ..spaces import Numbers
 from ._checked import Real, exponent, masses, pair

@@ -11,8 +11,8 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import real_array
 from ..attention import AbstractAttention, AbstractEnergy
+from ..checks import real_array
 from ..errors import InputError, shown
 from ..pairsums import AbstractPairs
 from ..spaces import AbstractSpace

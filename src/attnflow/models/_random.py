@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs
-from ..pairsums._algebra import BROADCAST, MATMUL, matmul
+from ..pairsums.algebra import BROADCAST, MATMUL, matmul
 from ..spaces import AbstractSpace, Sphere
 from ._model import AbstractModel
 

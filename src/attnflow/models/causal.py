@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from .._numbers import whole
-from .._parameters import non_negative
 from ..attention import Softmax, Unnormalized
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import Causal
+from ..parameters import non_negative
 from ..spaces import is_concrete
 from .schedules import is_schedule
 from .self_attention import SelfAttention

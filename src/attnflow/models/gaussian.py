@@ -6,7 +6,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..attention import AbstractAttention
 from ..errors import InputError
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
 from ..spaces import AbstractSpace, Euclidean
 from ._model import AbstractModel
 from .schedules import at_time

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError
 from ..spaces import checked_key
 

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
-from .._parameters import non_negative, parameter, positive
 from ..attention import Hardmax
 from ..errors import InputError
+from ..parameters import non_negative, parameter, positive
 from ..spaces import AbstractSpace, Euclidean, is_concrete
 from ._model import AbstractModel
 from .schedules import at_time

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import whole
-from .._parameters import inverse_temperature, non_negative, parameter, positive
 from ..attention import Softmax
+from ..checks import whole
 from ..pairsums import AbstractPairs, Full
+from ..parameters import inverse_temperature, non_negative, parameter, positive
 from ..spaces import AbstractSpace, Sphere, is_concrete
 from ._model import AbstractModel, check_parts
 from ._random import (

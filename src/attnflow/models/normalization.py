@@ -21,10 +21,10 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._parameters import non_negative
 from ..attention import AbstractAttention, Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
+from ..parameters import non_negative
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel, check_parts

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._linear_algebra import finite_array
-from .._parameters import parameter
+from ..checks import finite_array
 from ..errors import InputError
-from ..pairsums._algebra import matmul
+from ..pairsums.algebra import matmul
+from ..parameters import parameter
 from . import activations
 from .schedules import depends_on_time, is_schedule
 

@@ -19,11 +19,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import whole
-from .._parameters import inverse_temperature
 from ..attention import AbstractEnergy, Softmax, Unnormalized
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import Full, Inner, pair_sums
+from ..parameters import inverse_temperature
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
 from ._model import AbstractModel

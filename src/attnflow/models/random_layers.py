@@ -25,10 +25,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import whole
-from .._parameters import inverse_temperature, non_negative, parameter, positive
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
+from ..parameters import inverse_temperature, non_negative, parameter, positive
 from ..registry import Entry, Param
 from ..spaces import is_concrete
 from ._model import AbstractModel, check_parts

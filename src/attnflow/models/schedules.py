@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from .._numbers import reals
 from ..attention import AbstractAttention
+from ..checks import reals
 from ..errors import InputError
 from ..spaces import is_concrete
 

@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from .._numbers import whole
 from ..attention import AbstractAttention, AbstractEnergy, Softmax
+from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
 from ..registry import Entry

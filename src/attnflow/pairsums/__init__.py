@@ -4,6 +4,7 @@ from ._api import Reduce as Reduce
 from ._api import check_kernel as check_kernel
 from ._api import pair_sums as pair_sums
 from ._api import pair_weights as pair_weights
+from ._engine import DENSE_PAIRS as DENSE_PAIRS
 from ._engine import AbstractPairSumEngine as AbstractPairSumEngine
 from ._engine import Accuracy as Accuracy
 from ._engine import Inputs as Inputs

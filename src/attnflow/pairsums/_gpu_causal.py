@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ._gpu import LOG2E, multiply_add
 from ._pairs import Causal
+from .gpu import LOG2E, multiply_add
 
 
 class Seen(NamedTuple):

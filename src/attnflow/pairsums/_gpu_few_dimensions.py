@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._gpu import launch, multiply_add, own, power_of_two, whole
 from ._gpu_causal import Seen, fold, positional
 from ._reductions import Sums
+from .gpu import launch, multiply_add, own, power_of_two, whole
 
 WIDTH = 4  # dimensions and values, at most
 QUERIES, KEYS, UNROLL, WARPS = 16, 32, 8, 1  # the fastest of some forty shapes that were measured

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError, shown
 from ..spaces import Numbers, is_concrete
 from ._rules import decided_together

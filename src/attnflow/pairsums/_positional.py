@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ..spaces import is_concrete
 from ._pairs import AbstractPairs

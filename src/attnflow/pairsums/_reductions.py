@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from .._numbers import real_array
+from ..checks import real_array
 from ..errors import InputError, shown
 
 Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times value, sum of weight

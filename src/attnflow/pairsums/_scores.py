@@ -16,9 +16,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from .._numbers import real_array
+from ..checks import real_array
 from ..errors import InputError
-from ._algebra import MATMUL, Algebra, matmul
+from .algebra import MATMUL, Algebra, matmul
 
 
 class Projected(NamedTuple):

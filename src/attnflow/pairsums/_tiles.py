@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ._algebra import MATMUL, Algebra
 from ._pairs import AbstractPairs
 from ._reductions import AbstractReduction, Sums
 from ._scores import AbstractScore, Projected
+from .algebra import MATMUL, Algebra
 
 
 def tile_logits(

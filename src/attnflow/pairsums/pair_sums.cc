@@ -418,7 +418,7 @@ template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
 }
 
 // Many steps of one cloud of self-attention,  y' = V sum_j a_ij y_j,  a_ij ~ e^{beta <y_i, B y_j>},  on the sphere or
-// in R^d: the steps of flows/_steps.py, in its arithmetic. `ahead` and `weights` of the stages are those of
+// in R^d: the steps of flows/steps.py, in its arithmetic. `ahead` and `weights` of the stages are those of
 // flows/tableaux.py; no stage is the bare force and a retraction.
 template <class T> struct Flow {
   long n, d;

@@ -16,11 +16,17 @@ from ._clusters import clusters
 from ._curves import order_parameter
 from ._energy import energy
 from ._inner_products import inner_products
+from ._leaders import LEADER as LEADER
+from ._leaders import corners as corners
 from ._leaders import half_space, hardmax_layers
+from ._marks import SHADES as SHADES
 from ._overview import overview
 from ._polytope import hyperplanes, polytope
 from ._retrieval import retrieval_profile
+from ._review import SIDES as SIDES
+from ._review import draw_review as draw_review
 from ._review import review
+from ._review import review_marks as review_marks
 from ._save import save
 from ._staircase import merges, staircase
 from ._style import HEAT, PALETTE, TIME, new_figure, style

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from PIL import Image
 
-from .._numbers import number, whole
+from ..checks import number, whole
 from ..errors import InputError, shown
 from ..files import path_of, write_atomically
 from ._data import Camera, Frames, camera_of, read, resolution

@@ -67,8 +67,7 @@ def _caption(found: Any) -> str:
 
 def _merging(ax: Axes, run: Any, found: Any) -> None:
     ts, _ = times(run)
-    n = found.labels.shape[1]
-    weights = np.full(n, 1 / n) if run.weights is None else np.asarray(run.weights, float)
+    n, weights = run.n, np.asarray(run.masses, float)
     order = np.lexsort(found.labels)  # by the last time, then by the one before, ...
     labels = found.labels[:, order]
     mass = np.take_along_axis(found.masses, np.maximum(labels, 0), axis=1)

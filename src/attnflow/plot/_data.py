@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import finite_array
-from .._numbers import number, whole
+from ..checks import finite_array, number, whole
 from ..errors import InputError, shown
 
 Camera = tuple[float | int, float | int]

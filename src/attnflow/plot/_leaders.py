@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
-from .._linear_algebra import square_matrix
+from ..checks import square_matrix
 from ..errors import InputError, shown
 from ._data import whole_numbers
 from ._marks import limits
@@ -117,7 +117,7 @@ def _panel(ax: Axes, run: Any, layer: int) -> None:
     for i in np.flatnonzero(moves):
         ax.plot(*np.stack([z[i], targets[i]]).T, color=FAINT, lw=0.7, zorder=1)
     if leads.any():
-        ax.add_patch(Polygon(_corners(z[leads]), facecolor=(*_rgb(HULL), 0.14), edgecolor=HULL, lw=1.0, zorder=0.5))
+        ax.add_patch(Polygon(corners(z[leads]), facecolor=(*_rgb(HULL), 0.14), edgecolor=HULL, lw=1.0, zorder=0.5))
     ax.plot(*z[moves & ~followed].T, "o", ms=4.5, color=TOKEN, mec="white", mew=0.4, zorder=2)
     ax.plot(*z[followed].T, "o", ms=5.5, color=TOKEN, mec=RIM, mew=1.8, zorder=3)
     ax.plot(*z[leads].T, "*", ms=11, color=LEADER, mec="white", mew=0.5, zorder=4)
@@ -170,8 +170,8 @@ def _square(points: np.ndarray) -> np.ndarray:
     return middle[:, None] + np.array([-0.5, 0.5]) * (high - low)
 
 
-def _corners(points: np.ndarray) -> np.ndarray:
-    from ..diagnostics._hulls import hull
+def corners(points: np.ndarray) -> np.ndarray:
+    from ..diagnostics.hulls import hull
 
     return _around(hull(points).corners)
 

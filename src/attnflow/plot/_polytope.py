@@ -8,8 +8,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-from .._linear_algebra import finite_array
-from .._numbers import whole
+from ..checks import finite_array, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers
 from ._data import Camera, Frames, camera_of, read
@@ -47,7 +46,7 @@ def polytope(
     frames, hulls = _frames(run, ts), whole("hulls", hulls, 0)
     if found is None:
         eps = SEEN * float(np.linalg.norm(frames.xs[-1], axis=1).max()) if eps is None else eps
-        found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B, eps=eps)
+        found = detect_polytope(frames.xs[-1] if ts is not None or not hasattr(run, "xs") else run, B=B, eps=eps)
     _check_found(found, ("vertices", "corners", "count", "converged"), "detect_polytope")
     _check_dimension(found.corners.shape[-1], frames)
     with style():
@@ -161,7 +160,7 @@ def _finish(ax: Any, frames: Frames, what: str, count: int, converged: bool | No
 
 def _faces(points: np.ndarray) -> list[np.ndarray]:
     """The polygons that bound the hull of points in the plane or in space: one if it is flat."""
-    from ..diagnostics._hulls import hull
+    from ..diagnostics.hulls import hull
 
     found = hull(points)
     corners = found.corners

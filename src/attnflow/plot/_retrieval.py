@@ -6,8 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .._linear_algebra import finite_array
-from .._numbers import number, whole
+from ..checks import finite_array, number, whole
 from ..errors import InputError
 from ._style import INK, PALETTE, axes_for, style
 

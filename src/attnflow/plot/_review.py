@@ -32,7 +32,7 @@ def review(explanation: Any, layers: Sequence[int] = (0, -1)) -> Figure:
         row = figure.subplots(1, len(layers), sharex=True, sharey=True, squeeze=False)[0]
         for axes, layer in zip(row, layers, strict=True):
             draw_review(axes, explanation, layer)
-        figure.legend(handles=marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
+        figure.legend(handles=review_marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
     return figure
 
 
@@ -64,7 +64,7 @@ def draw_review(axes: Any, explanation: Any, layer: int) -> None:
         axes.set_ylabel(frame[1])
 
 
-def marks() -> list[Any]:
+def review_marks() -> list[Any]:
     """What the signs mean, for a legend."""
     return [
         Line2D([], [], ls="", marker="*", ms=12, color=PALETTE["yellow"], mec=INK, label="leader"),

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from scipy.special import roots_legendre
 
-from .._numbers import reals
+from ..checks import reals
 from ..errors import AttnflowWarning, InputError, shown
 from ..spaces import is_concrete
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import invariant_space, square_matrix
-from .._numbers import number
+from ..checks import number, square_matrix
 from ..errors import InputError
+from ..linear_algebra import invariant_space
 
 TIE = 1e-8  # lengths that differ by less, relatively, are equal, and the first of them counts
 

@@ -15,7 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from ..checks import reals
 from ..errors import InputError
 from ..spaces import Sphere, check_weights, is_concrete
 from ._scalar import check_beta, one_number

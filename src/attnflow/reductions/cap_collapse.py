@@ -16,7 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from ..checks import reals
 from ._accelerating import scaled_time
 from ._scalar import check_beta, check_each, each, together, written_time
 

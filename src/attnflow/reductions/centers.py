@@ -19,8 +19,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import betainc, exp1
 
-from .._linear_algebra import finite_array
-from .._numbers import number, whole
+from ..checks import finite_array, number, whole
 from ..errors import InputError
 
 LONG = 17  # roads, in cars, beyond which Rényi's constant is right to the last digit

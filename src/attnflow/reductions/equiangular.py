@@ -23,8 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._linear_algebra import finite_array
-from .._numbers import reals, whole
+from ..checks import finite_array, reals, whole
 from ..errors import InputError
 from ..spaces import is_concrete
 from ._accelerating import LogRate, scaled_time, travelled

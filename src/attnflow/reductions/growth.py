@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ._scalar import Clock, check_clock, check_each, one_shape
 from .uniform_measure import log_eigenvalue, numbers

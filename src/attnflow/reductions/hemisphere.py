@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.special import betainc
 
-from .._numbers import whole
+from ..checks import whole
 from ..errors import InputError
 
 LONG = 2000  # tokens: whole numbers with as many bits are fast

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from ..checks import reals
 from ._scalar import check_each, together
 
 

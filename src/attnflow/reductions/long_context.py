@@ -19,7 +19,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from ..checks import reals
 from ._scalar import check_each, together
 
 

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._linear_algebra import finite_array
-from .._numbers import number
+from ..checks import finite_array, number
 from ..errors import AttnflowWarning, InputError
 from ._spectral_projector import both, dominant_eigenspace
 from .zero_temperature import limit_space

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 from scipy.special import ive, ndtr
 
-from .._linear_algebra import finite_array
+from ..checks import finite_array
 from ..errors import InputError
 from ._scalar import check_each, gauss_legendre, one_shape
 

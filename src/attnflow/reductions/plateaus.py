@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import reals, whole
+from ..checks import reals, whole
 from ..errors import InputError, shown
 from ..spaces import is_concrete
 from ._scalar import Clock, check_beta, check_clock, check_each, log_clock, together, written_time

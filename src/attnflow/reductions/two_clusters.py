@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._numbers import reals
+from ..checks import reals
 from ..errors import InputError
 from ..spaces import is_concrete
 from ._accelerating import LogRate, scaled_time, travelled

@@ -18,8 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import gammaln, hyp0f1, ive, xlogy
 
-from .._linear_algebra import finite_array
-from .._numbers import whole
+from ..checks import finite_array, whole
 from ..errors import InputError, shown
 from ..spaces import is_concrete
 from ._scalar import check_each

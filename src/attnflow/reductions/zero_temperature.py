@@ -25,8 +25,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.integrate import solve_ivp
 
-from .._linear_algebra import finite_array
-from .._numbers import reals
+from ..checks import finite_array, reals
 from ..errors import AttnflowWarning, InputError, SolveError
 from ..spaces import Sphere
 from ._spectral_projector import DominantEigenspace, both, dominant_eigenspace

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ._text import e, number
+from .text import e, number
 
 # Each status has its own sign, word and colour, so that none of the three is needed to tell them apart.
 SIGNS = {"holds": "✓", "fails": "✗", "skipped": "–", "error": "!"}

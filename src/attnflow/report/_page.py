@@ -9,12 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..experiments._parameters import described
+from ..experiments.parameters import described
 from ..files import write_atomically
 from ._claims import badge, claim_table, is_observation
-from ._reference import references
-from ._text import count, e, number, seconds
 from ._versions import Versions, computed_with, outdated, statement
+from .references import references
+from .text import count, e, number, seconds
 
 LARGEST_SVG = 400_000  # bytes; a heavier drawing is embedded as pixels
 NOTHING: Mapping[str, Versions] = {}

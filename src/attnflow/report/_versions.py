@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ._text import count, e
+from .text import count, e
 
 Versions = Mapping[str, str]
 

@@ -1,16 +1,17 @@
 """Where tokens live: spaces, laws of initial tokens, weighted clouds."""
 
+from ..checks import is_concrete as is_concrete
 from . import euclidean as euclidean
 from . import sphere as sphere
 from ._cloud import Numbers as Numbers
 from ._cloud import check_tokens as check_tokens
 from ._cloud import check_weights as check_weights
-from ._cloud import is_concrete as is_concrete
 from ._cloud import log_weights as log_weights
 from ._cloud import warn_if_narrowed as warn_if_narrowed
 from ._law import checked_key as checked_key
 from ._space import AbstractSpace as AbstractSpace
 from ._space import power_in_range as power_in_range
+from ._space import safe_norm as safe_norm
 from .euclidean import Euclidean as Euclidean
 from .sphere import Sphere as Sphere
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..checks import finite_array, is_concrete, number, whole
 from ..errors import InputError
-from ._cloud import is_concrete
 
 COARSE = 0.3  # in radians: nodes are spaced geometrically up to here, and evenly farther away
 
@@ -21,8 +21,6 @@ def on_circle(angles: Any) -> Float[Array, "... 2"]:
     if not is_concrete(angles):
         theta = jnp.asarray(angles, jnp.result_type(float))
         return jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=-1)
-    from .._linear_algebra import finite_array
-
     theta = finite_array("angles", angles)
     return jnp.asarray(np.stack([np.cos(theta), np.sin(theta)], axis=-1), jnp.result_type(float))
 
@@ -46,9 +44,6 @@ def circle_nodes(
     The weight of a node is the density times its cell, which ends halfway to its neighbours; weights sum to one.
     `af.simulate(model, x, weights=w, ...)` takes both. Reference: docs/theory/low-temperature.md, Nodes on the circle.
     """
-    from .._linear_algebra import finite_array
-    from .._numbers import number, whole
-
     centers = np.atleast_1d(finite_array("at", at))
     if centers.ndim != 1 or not centers.size:
         raise InputError(f"at has shape {centers.shape}; give at least one angle to refine at.")
@@ -112,8 +107,6 @@ def _turned(center: float, s: np.ndarray) -> np.ndarray:
 
 
 def _values(density: Any, angles: Any) -> np.ndarray:
-    from .._linear_algebra import finite_array
-
     if not callable(density):
         raise InputError(f"density = {density!r} is no function; give a function of an array of angles.")
     values = finite_array("density(angles)", density(angles))

@@ -9,20 +9,15 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 import jax
-import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from ..checks import is_concrete
 from ..errors import AttnflowWarning, InputError, shown
 from ._space import AbstractSpace
 
 Numbers = ArrayLike | Sequence[Any]  # what a user may give for an array
-
-
-def is_concrete(*arrays: object) -> bool:
-    """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
-    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
 
 
 _warned: list[bool] = []  # that numbers lost their digits is said once in a process
@@ -66,32 +61,32 @@ def check_tokens(x: Numbers, space: AbstractSpace) -> Float[Array, "n d"]:
     return space.check(x)
 
 
-def check_weights(w: Numbers | None, n: int) -> Float[Array, " n"] | None:
+def check_weights(weights: Numbers | None, n: int) -> Float[Array, " n"] | None:
     """Weights as a probability vector: a sum off by at most 1e-3 is mended with a message, more is refused."""
-    if w is None:
+    if weights is None:
         return None
-    if not isinstance(w, jax.Array) or not jnp.issubdtype(w.dtype, jnp.floating):
+    if not isinstance(weights, jax.Array) or not jnp.issubdtype(weights.dtype, jnp.floating):
         try:
-            if jnp.asarray(w).dtype.kind not in "iuf":  # True and complex numbers are no weights
+            if jnp.asarray(weights).dtype.kind not in "iuf":  # True and complex numbers are no weights
                 raise TypeError
-            w = jnp.asarray(w, jnp.result_type(float))
+            weights = jnp.asarray(weights, jnp.result_type(float))
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"the weights are not an array of numbers; give one per token, shape ({n},).") from None
-    if w.shape != (n,):
-        raise InputError(f"weights have shape {w.shape}; give one per token, shape ({n},).")
-    if not is_concrete(w):
-        return w
-    values = np.asarray(w, np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"weights have shape {weights.shape}; give one per token, shape ({n},).")
+    if not is_concrete(weights):
+        return weights
+    values = np.asarray(weights, np.float64)
     if not np.isfinite(values).all() or (values < 0).any():
         bad = int(np.argmax(~np.isfinite(values) | (values < 0)))
         raise InputError(f"weight {bad} is {values[bad]:g}; weights are finite and not negative.")
     total = values.sum()
     if abs(total - 1) > 1e-3:
         raise InputError(f"the weights sum to {total:.6g}, not 1; divide them by their sum.")
-    if abs(total - 1) <= 8 * n * float(jnp.finfo(w.dtype).eps):
-        return w  # to the last digit: a restarted run has the weights of the first
+    if abs(total - 1) <= 8 * n * float(jnp.finfo(weights.dtype).eps):
+        return weights  # to the last digit: a restarted run has the weights of the first
     warnings.warn(f"the weights summed to {total:.9g} and were normalised.", AttnflowWarning, stacklevel=3)
-    return w / jnp.asarray(total, w.dtype)
+    return weights / jnp.asarray(total, weights.dtype)
 
 
 @overload

@@ -6,13 +6,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
+from ..checks import whole
 from ..errors import InputError, shown
 
 
 def checked_shape(n: Any, d: Any) -> tuple[int, int]:
     """`n` tokens in dimension `d`, two whole numbers."""
-    from .._numbers import whole
-
     n, d = (whole(name, value, least=-(2**62), most=2**31 - 1) for name, value in (("n", n), ("d", d)))
     if n < 1 or d < 1:
         raise InputError(f"n = {n} tokens in dimension d = {d}: both must be at least 1.")

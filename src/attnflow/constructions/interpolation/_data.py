@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
+from ...checks import finite_array
 from ...errors import InputError
 from ...spaces import is_concrete
 from ._arithmetic import Arithmetic

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
+from ...checks import finite_array, number
 from ...errors import FileError, InputError, shown
 from ...files import path_of, write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic

@@ -20,8 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import finite_array, square_matrix
-from ..._numbers import number, whole
+from ...checks import finite_array, number, square_matrix, whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
 

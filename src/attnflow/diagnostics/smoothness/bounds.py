@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._numbers import number, whole
+from ...checks import number, whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from ..._numbers import whole
+from ...checks import whole
 
 HARDY = 2.0  # p/(p - 1) for p = 2, the norm of the infinite matrix
 

@@ -28,17 +28,17 @@ def jvp(
     attention: Any,
     x: Numbers,
     h: Numbers,
-    w: Numbers | None = None,
+    weights: Numbers | None = None,
     *,
     pairs: Any = Full(),
     kernel: Any = "auto",
 ) -> Float[Array, "n p"]:
     r"""$Df(X)[H]$: how the velocities `(n, p)` of tokens `x (n, d)` change when these move by `h (n, d)`.
 
-    **Arguments:** `w (n,)`, the weights of the tokens, which stay; `pairs`, who sees whom (`Causal()` for masked
+    **Arguments:** `weights (n,)` of the tokens, which stay; `pairs`, who sees whom (`Causal()` for masked
     attention); `kernel`, the engine of the sums over pairs.
     """
-    x, h, w = _checked(attention, x, h, w, pairs)
+    x, h, w = _checked(attention, x, h, weights, pairs)
     if h.shape != x.shape:
         raise InputError(f"h has shape {h.shape} for tokens {x.shape}; give a displacement for every token.")
     return _jvp(attention, x, h, w, pairs, kernel)
@@ -48,7 +48,7 @@ def vjp(
     attention: Any,
     x: Numbers,
     g: Numbers,
-    w: Numbers | None = None,
+    weights: Numbers | None = None,
     *,
     pairs: Any = Full(),
     kernel: Any = "auto",
@@ -56,16 +56,18 @@ def vjp(
     r"""$Df(X)^\top[G]$ in the Euclidean inner product: $\sum_i\langle g_i, Df[H]_i\rangle = \sum_i\langle
     Df^\top[G]_i, h_i\rangle$. Arguments as for `jvp`; `g (n, p)` has the shape of the velocities.
     """
-    x, g, w = _checked(attention, x, g, w, pairs)
+    x, g, w = _checked(attention, x, g, weights, pairs)
     p = jax.eval_shape(lambda x: field(attention, x, w, pairs, kernel), x).shape
     if g.shape != p:
         raise InputError(f"g has shape {g.shape} and the velocities have {p}; give one for every velocity.")
     return _vjp(attention, x, g, w, pairs, kernel)
 
 
-def jacobian(attention: Any, x: Numbers, w: Numbers | None = None, *, pairs: Any = Full()) -> Float[Array, "n p n d"]:
+def jacobian(
+    attention: Any, x: Numbers, weights: Numbers | None = None, *, pairs: Any = Full()
+) -> Float[Array, "n p n d"]:
     r"""$Df(X)$ as an array: entry `[i, a, j, b]` is $\partial f(X)_{ia}/\partial x_{jb}$. For few tokens."""
-    x, _, w = _checked(attention, x, x, w, pairs)
+    x, _, w = _checked(attention, x, x, weights, pairs)
     in_memory(x.size**2, f"the entries of a matrix for {len(x)} tokens")
     return whole(attention, x, w, pairs)
 

@@ -11,7 +11,7 @@ enters, which is of the order $R^2$ (docs/theory/smoothness.md, Large radius).
 
 import numpy as np
 
-from ..._linear_algebra import finite_array, square_matrix
+from ...checks import finite_array, square_matrix
 from ...errors import InputError
 from ...spaces import Numbers
 

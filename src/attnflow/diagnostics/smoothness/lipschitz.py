@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..._numbers import number, whole
+from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, check_kernel
 from ...spaces import Numbers, checked_key, is_concrete
@@ -44,7 +44,7 @@ class LocalLipschitz(NamedTuple):
 def local_lipschitz(
     attention: Any,
     x: Tokens,
-    w: Numbers | None = None,
+    weights: Numbers | None = None,
     *,
     pairs: Any = Full(),
     method: Any = "auto",
@@ -57,7 +57,7 @@ def local_lipschitz(
 
     **Arguments:**
 
-    - `x (..., n, d)`: a run, or clouds, one after the other in one compiled program; `w (n,)`: weights, all positive,
+    - `x (..., n, d)`: a run, or clouds, one after the other in one compiled program; `weights (n,)`: all positive,
       `None` for equal ones or those of the run; `pairs`: who sees whom, `Causal()` for masked attention.
     - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
       random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
@@ -71,7 +71,7 @@ def local_lipschitz(
     if not 0 < tol < 1:
         raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")
     key = jax.random.key(0) if key is None else checked_key(key)
-    found = clouds(x, weights=w)
+    found = clouds(x, weights=weights)
     xs, w = found.true("the norm"), found.w
     if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
         raise InputError("the tokens have an entry that is not finite; give numbers.")

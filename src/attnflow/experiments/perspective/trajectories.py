@@ -141,7 +141,7 @@ def _facing(run: "Run") -> tuple[float, float]:
     """Elevation and azimuth of a viewer who has the tokens' last mean a little below and left of the middle."""
     import numpy as np
 
-    x, y, z = np.asarray(run.xs[-1]).mean(axis=0)
+    x, y, z = np.asarray(run.final).mean(axis=0)
     elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
     return float(np.clip(elevation + 15, -35, 35)), float(np.degrees(np.arctan2(y, x)) + 25)
 

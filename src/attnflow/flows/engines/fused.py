@@ -19,11 +19,11 @@ from jaxtyping import Array, Float
 
 from ...models.schedules import depends_on_time
 from ...pairsums import AbstractPairs, Full, Hardmax, Total
-from ...pairsums._gpu import LOG2E, launch, multiply_add, power_of_two, whole
-from ...pairsums._gpu_tensor_cores import Halves
+from ...pairsums.gpu import LOG2E, launch, multiply_add, power_of_two, whole
+from ...pairsums.tensor_cores import Halves
 from ...spaces import Euclidean, Sphere, power_in_range
-from .._steps import State
 from .._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
+from ..steps import State
 from ..tableaux import TABLEAUX, Tableau
 
 TOKENS = 64  # at most; the pairs of a realisation are registers
@@ -73,7 +73,7 @@ ENGINE = Fused()
 def fused_steps(
     model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
 ) -> State:
-    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `steps` carry."""
     from jax.experimental import pallas as pl
 
     x = state[0]
@@ -190,7 +190,7 @@ def _kernel(
     layout.store(out_ref, x)
 
 
-# A cloud is a tree of arrays; the steps are those of `_steps`, in its arithmetic.
+# A cloud is a tree of arrays; the steps are those of `steps`, in its arithmetic.
 
 
 class _Space(NamedTuple):

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float
 
 from ...models.schedules import depends_on_time
 from ...pairsums import Causal, Full, Total
-from ...pairsums._library import TRAJECTORIES, native
 from ...pairsums.engines.native import seen
+from ...pairsums.native_library import TRAJECTORIES, native
 from ...spaces import Euclidean, Sphere
-from .._steps import State
 from .._trajectory_engine import TRAJECTORY_TOKENS, AbstractTrajectoryEngine, Ensemble, Interval
+from ..steps import State
 from ..tableaux import TABLEAUX
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ..._numbers import whole
+from ...checks import whole
 from ...errors import InputError
 from ._teller import Teller
 from .layers import PADDING, Parameters, initial, logits

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._numbers import whole
+from ...checks import whole
 from ...errors import InputError, shown
 from .layers import PADDING
 

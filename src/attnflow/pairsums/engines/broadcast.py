@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._algebra import BROADCAST
 from .._bounded import upper_bound
 from .._engine import AbstractPairSumEngine, Inputs, Problem
 from .._exponential import exp
@@ -12,6 +11,7 @@ from .._pairs import AbstractPairs
 from .._reductions import AbstractReduction, Hardmax, Sums, finite
 from .._scores import AbstractScore, Projected
 from .._tiles import tile_logits
+from ..algebra import BROADCAST
 from .dense import dense_sums
 
 

@@ -3,12 +3,12 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._algebra import MATMUL, Algebra
 from .._engine import AbstractPairSumEngine, Inputs, Problem
 from .._pairs import AbstractPairs
 from .._reductions import AbstractReduction, Hardmax, Sums, finite
 from .._scores import AbstractScore, Projected
 from .._tiles import tile_logits, tile_sums
+from ..algebra import MATMUL, Algebra
 
 
 class Dense(AbstractPairSumEngine):

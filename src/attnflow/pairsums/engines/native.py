@@ -2,8 +2,8 @@ r"""The native engine: sums over pairs by a kernel of our own for this processor
 
 XLA makes several operations of them, each of which reads and writes all pairs. `pair_sums.cc` is one: it keeps a tile
 of pairs in the first-level cache, from the scores to the sums. Where there is no such kernel (no compiler, see
-`_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal ones),
-`auto` chooses the dense or the blocked engine. These compute the derivatives, too.
+`native_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal
+ones), `auto` chooses the dense or the blocked engine. These compute the derivatives, too.
 """
 
 from typing import Any
@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from .._engine import NATIVE_PAIR, AbstractPairSumEngine, Inputs, Problem
-from .._library import PAIR_SUMS, native
 from .._pairs import AbstractPairs, Causal
 from .._reductions import Exponential, Sums, finite
 from .._rules import derived_from
 from .._scores import AbstractScore, Projected
+from ..native_library import PAIR_SUMS, native
 from .blocked import blocked_sums
 from .dense import dense_sums
 

@@ -25,13 +25,13 @@ from jaxtyping import Array, Float
 from ...errors import InputError
 from ...spaces import Sphere, is_concrete
 from .._engine import AbstractPairSumEngine, Accuracy, Inputs, Problem
-from .._number_of_modes import DIMENSIONS, modes_for
 from .._pairs import Causal
 from .._prefix import TILE as CAUSAL_TILE
 from .._prefix import prefix_sums
 from .._reductions import Exponential, Sums, Total
 from .._series import ERROR, FLOOR, Series, trusted
 from .._tiles import cut
+from ..modes import DIMENSIONS, modes_for
 from . import blocked, dense, native, sharded
 
 # Tokens in a tile: their trigonometric functions stay in the second-level cache.

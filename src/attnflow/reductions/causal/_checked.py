@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
-from ..._numbers import whole
+from ...checks import finite_array, whole
 from ...errors import InputError
 from .._scalar import one_shape as one_shape
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import square_matrix
-from ..._numbers import whole
+from ...checks import square_matrix, whole
 from ...errors import InputError
 from ._checked import not_negative, one_shape
 

@@ -25,11 +25,10 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import iv
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number, whole
 from ...attention import Softmax, Unnormalized
+from ...checks import finite_array, number, whole
 from ...errors import InputError, shown
-from ...flows._compiled import timed_rows
+from ...flows.compiled import timed_rows
 from ...models import SelfAttention
 from ...pairsums import AbstractPairs, Causal, weight_matrix
 from ...spaces import checked_key

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
-from ..._numbers import whole
+from ...checks import finite_array, whole
 from ...errors import InputError, shown
 from ..growth import mode_rates
 from ._checked import MOST, count_of_modes, not_negative

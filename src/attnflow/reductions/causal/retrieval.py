@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import exprel
 
-from ..._numbers import number
+from ...checks import number
 from ...errors import InputError, shown
 from ._checked import count_of_modes, not_negative, one_shape, positive, sources
 from .closed_forms import depth, psi_shares

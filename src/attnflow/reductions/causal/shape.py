@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
+from ...checks import finite_array, number
 from ...errors import AttnflowWarning, InputError
 from ._checked import one_shape
 from .retrieval import Head, check_heads, multi_head_profile, scaled_profile

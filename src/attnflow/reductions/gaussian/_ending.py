@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...models import GaussianModel
-from ...pairsums._algebra import matmul
+from ...pairsums.algebra import matmul
 
 POLE = -0.05  # r' below this is a pole, of order at most 20
 FLAT = 0.05  # |r'| below this is exponential growth

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import covariance_factor, finite_array
+from ...checks import finite_array
 from ...errors import InputError
+from ...linear_algebra import covariance_factor
 from ...spaces import is_concrete, warn_if_narrowed
 
 

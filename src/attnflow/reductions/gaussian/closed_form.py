@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import expm, null_space, solve_sylvester, sqrtm
 
-from ..._linear_algebra import covariance_factor, finite_array, square_matrix
-from ..._numbers import number
+from ...checks import finite_array, number, square_matrix
 from ...errors import InputError
+from ...linear_algebra import covariance_factor
 from ...spaces import Numbers
 
 

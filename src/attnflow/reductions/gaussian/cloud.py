@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from ..._numbers import whole
+from ...checks import whole
 from ...errors import InputError
 from ._law import law
 

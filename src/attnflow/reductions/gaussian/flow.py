@@ -10,17 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number, whole
-from ..._parameters import parameter
+from ...checks import finite_array, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
-from ...flows._asked import TOLERANCES, step_options, times
-from ...flows._compiled import timed_call
-from ...flows._outcome import ending as solved
-from ...flows._provenance import provenance
-from ...flows._step_sizes import UntilRoundOff
+from ...flows.compiled import timed_call
+from ...flows.options import TOLERANCES, step_options, times
+from ...flows.outcome import ending as solved
+from ...flows.provenance import provenance
+from ...flows.step_sizes import UntilRoundOff
 from ...models import GaussianModel, at_time, jump_times
+from ...parameters import parameter
 from ...spaces import is_concrete
 from ._beyond import beyond
 from ._ending import BLOW_UP, LARGEST_MEAN, Ending, ending, gone_on

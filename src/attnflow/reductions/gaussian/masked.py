@@ -15,12 +15,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ...attention import Linear
-from ...attention._gaussian import AffineField
+from ...attention import AffineField, Linear
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums import check_width
-from ...pairsums._algebra import matmul
+from ...pairsums.algebra import matmul
 from ...spaces import check_weights, is_concrete
 from ._law import law
 from .velocity import check_time

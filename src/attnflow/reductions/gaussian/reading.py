@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
+from ...checks import finite_array, number
 from ...errors import InputError
 from ...flows import Outcome, Run
 from ...spaces import Numbers

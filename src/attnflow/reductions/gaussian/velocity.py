@@ -8,13 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
-from ...attention import AbstractAttention, heads_of
-from ...attention._gaussian import AffineField
+from ...attention import AbstractAttention, AffineField, heads_of
+from ...checks import finite_array, number
 from ...errors import InputError
 from ...models import at_time
-from ...pairsums._algebra import matmul
+from ...pairsums.algebra import matmul
 from ...spaces import is_concrete
 from ._law import law
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number, real, whole
+from ...checks import finite_array, number, real, whole
 from ...errors import InputError
 
 STEEPEST = 64.0  # the largest finite inverse temperature that the quadratures of this room resolve

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import BarycentricInterpolator
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number, whole
+from ...checks import finite_array, number, whole
 from ...errors import InputError
 from ._checked import cosines, inverse_temperature
 from .collisions import MOST, collisions

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.special import ndtr
 
-from ..._numbers import whole
+from ...checks import whole
 from ._checked import cosines, inverse_temperature
 
 REACH = 7.5  # standard deviations that Gaussian sums go: 1e-13 is beyond

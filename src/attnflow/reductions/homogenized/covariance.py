@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number, whole
+from ...checks import finite_array, number, whole
 from ...errors import InputError
 from ...models.two_token_covariance import NODES, TOGETHER
 from ...models.two_token_covariance import two_token_covariance as _by_quadrature

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
+from ...checks import finite_array
 from ...errors import InputError
 from ._checked import cosines, dimension
 

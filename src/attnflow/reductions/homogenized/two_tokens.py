@@ -16,8 +16,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.linalg import get_lapack_funcs
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
+from ...checks import finite_array, number
 from ...errors import InputError
 from ._checked import cosines, dimension, duration, inverse_temperature, variance
 from ._line import drift_and_spread

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ive
 
-from ..._linear_algebra import finite_array
-from ..._numbers import number
+from ...checks import finite_array, number
 from ...errors import InputError
 from ...models import Perceptron
 from ...models.activations import Activation

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
+from ...checks import finite_array
 from ...errors import InputError
 from ...models import Perceptron
 from ...spaces import Numbers

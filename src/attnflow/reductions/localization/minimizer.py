@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..._numbers import number, whole
+from ...checks import number, whole
 from ...errors import AttnflowWarning
 from ...models import Perceptron
 from ._landscape import GRID, Landscape, landscape

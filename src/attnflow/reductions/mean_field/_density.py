@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._linear_algebra import finite_array
-from ..._numbers import whole
+from ...checks import finite_array, whole
 from ...errors import InputError
 from ...spaces import Numbers
 from ._chart import TURN, Chart

@@ -21,7 +21,7 @@ from ...attention import heads_of
 from ...models import SelfAttention
 from ...models.schedules import at_time, depends_on_time
 from ...pairsums import AbstractScore
-from ...pairsums._algebra import matmul
+from ...pairsums.algebra import matmul
 from ._chart import Chart, centres, faces
 from ._reconstruction import quadrature_weights
 

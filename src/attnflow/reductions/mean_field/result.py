@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..._numbers import whole
+from ...checks import whole
 from ...errors import InputError
 from ...flows import Outcome
 from ...models import SelfAttention

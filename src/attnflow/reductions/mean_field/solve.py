@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._numbers import number, whole
+from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
-from ...flows._compiled import timed_call
-from ...flows._provenance import provenance
+from ...flows.compiled import timed_call
+from ...flows.provenance import provenance
 from ...models import SelfAttention, jump_times
 from ...pairsums import Full, check_kernel
 from ...spaces import is_concrete

@@ -65,7 +65,7 @@ def _limits(cell: Cell) -> "xarray.Dataset":
         )
         model = af.SelfAttention(af.Softmax(1.0, V=values[which[r]], Q=Q, K=K), pairs=af.Causal())
         x0 = af.sphere.uniform(n=TOKENS, d=DIMENSION, key=start)
-        x = af.simulate(model, x0, t1=END, save=2, solver="rk4", dt=STEP).xs[-1]
+        x = af.simulate(model, x0, t1=END, save=2, solver="rk4", dt=STEP).final
         speed = jnp.max(jnp.linalg.norm(af.models.field(model, 0.0, x, None), axis=1))
         return x0[0], x, speed, jnp.sum(components(x, APART) == jnp.arange(TOKENS))
 

@@ -63,7 +63,7 @@ def _described(run: "Run", V: Any) -> "tuple[xarray.Dataset, Run]":
             "holds": int(found.holds),
         }
     else:
-        found = af.diagnostics.detect_polytope(split.components(zs[-1]), split.restrict())
+        found = af.diagnostics.detect_polytope(split.components(zs[-1]), B=split.restrict())
         variables |= {
             "centroid": (("cluster", "coordinate"), found.corners @ split.basis.T),
             "count": found.count,

@@ -79,7 +79,7 @@ def mix(results: Results) -> Any:
     ts, z = np.asarray(run.ts), np.asarray(run.xs)
     early = ts <= SHOWN + 1e-9
     split = af.diagnostics.detect_paranormal(V=np.array(MATRICES["mix"]))
-    found = af.diagnostics.detect_polytope(split.components(z[-1]), split.restrict())
+    found = af.diagnostics.detect_polytope(split.components(z[-1]), B=split.restrict())
     with plot.style():
         figure = plot.new_figure(9.6, 4.6)
         left, right = figure.subplots(1, 2)

@@ -113,7 +113,7 @@ def _invariants(system: Any) -> dict[str, Any]:
     norm = jnp.sum((run.xs @ B) * run.xs, axis=-1)
     began = run.info["leader_layer"]
     leads, here = began >= 0, w > 0
-    last = run.xs[-1]
+    last = run.final
     apart = jnp.sqrt(jnp.sum((last[:, None] - last[None]) ** 2, axis=-1))
     nearest = jnp.min(jnp.where(leads[None, :], apart, jnp.inf), axis=1)
     falls = jnp.where(here[None, :], norm[:-1] / norm[1:] - 1, -jnp.inf)  # absent tokens are 0/0

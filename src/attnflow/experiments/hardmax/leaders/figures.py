@@ -85,15 +85,14 @@ def beyond_the_theorem(results: Results) -> Any:
     import numpy as np
 
     from attnflow import plot
-    from attnflow.plot._leaders import LEADER, _corners
-    from attnflow.plot._marks import SHADES
+    from attnflow.plot import LEADER, SHADES, corners
 
     data = results.select(part="beyond")
     with plot.style():
         figure = plot.new_figure(8.6, 5.9)
         for ax, name in zip(figure.subplots(2, 3).ravel(), BEYOND, strict=True):
             x, began = data["x"].sel(matrix=name).values, data["leader_layer"].sel(matrix=name).values
-            outline = _corners(x[0])
+            outline = corners(x[0])
             ax.fill(*outline.T, facecolor="none", edgecolor="#B8BEC4", lw=1.0)
             for k in range(len(x) - 1):
                 shade = SHADES[min(len(SHADES) - 1, 6 * k)]

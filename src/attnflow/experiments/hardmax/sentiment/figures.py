@@ -26,7 +26,7 @@ def two_reviews(results: Results) -> Any:
 
     from attnflow import plot
     from attnflow.language.sentiment import Explanation
-    from attnflow.plot._review import draw_review, marks
+    from attnflow.plot import draw_review, review_marks
 
     data = results.select(data=largest(results), d=2)
     with plot.style():
@@ -44,7 +44,7 @@ def two_reviews(results: Results) -> Any:
             for axes, layer in zip(row, (0, -1), strict=True):
                 draw_review(axes, told, layer)
                 axes.set_title(f"{name} review, {axes.get_title()}")
-        figure.legend(handles=marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
+        figure.legend(handles=review_marks(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.4)
     return figure
 
 
@@ -56,7 +56,7 @@ def leading_words(results: Results) -> Any:
     import numpy as np
 
     from attnflow import plot
-    from attnflow.plot._review import SIDES
+    from attnflow.plot import SIDES
 
     name = largest(results)
     data = results.select(data=name, d=2)

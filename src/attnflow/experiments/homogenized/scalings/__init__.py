@@ -103,7 +103,7 @@ def _deterministic(cell: Cell) -> "xarray.Dataset":
     average = af.simulate(models[0].limit(), x0, t1=1.0, save=1, solver="rk4", dt=0.02)
     for k, model in enumerate(models):
         x = last_states(model, x0, 1.0, cell["replicas"], seeded(cell, k))
-        square = np.sum((x - np.asarray(average.xs[-1])) ** 2, axis=(1, 2))
+        square = np.sum((x - np.asarray(average.final)) ** 2, axis=(1, 2))
         found.append(np.sqrt(square.mean()))
         errors.append(square.std() / np.sqrt(len(square)) / 2 / found[-1])
     return xarray.Dataset(

@@ -60,8 +60,7 @@ def after(run: Any, event: Any, beta: float) -> tuple[float, float, float]:
 
     at = event["index"]
     labels, xs = np.asarray(run.labels)[at], np.asarray(run.xs)[at]
-    n = len(labels)
-    w = np.full(n, 1 / n) if run.weights is None else np.asarray(run.weights)
+    w = np.asarray(run.masses)
     heads = [int(np.flatnonzero(labels == label)[0]) for label in np.unique(labels)]
     mass = np.array([w[labels == labels[head]].sum() for head in heads])
     height = float((mass**2).sum())

@@ -98,7 +98,7 @@ def _sphere(cell: Cell) -> "tuple[xarray.Dataset, Run]":
         "criticality": af.reductions.localization.criticality(run),
         "external": (("latitude", "longitude"), external),
         # The maximum of U, on the grid or where tokens found a larger value.
-        "largest": max(float(external.max()), float(perceptron.potential(run.xs[-1]).max())),
+        "largest": max(float(external.max()), float(perceptron.potential(run.final).max())),
     }
     return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), run
 

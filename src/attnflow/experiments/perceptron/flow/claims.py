@@ -31,7 +31,7 @@ def mean_cosine(case: str, n: int):
     def measure(results: Results) -> float:
         import numpy as np
 
-        x = np.asarray(results.run(part="circle", case=case).xs[-1])
+        x = np.asarray(results.run(part="circle", case=case).final)
         return float(np.cos(n * np.arctan2(x[:, 1], x[:, 0])).mean())
 
     return measure
@@ -64,7 +64,7 @@ def above_the_least(results: Results) -> list[float]:
 
 
 def from_the_poles(results: Results) -> float:
-    x = results.run(part="sphere", case="two maxima").xs[-1]
+    x = results.run(part="sphere", case="two maxima").final
     return float(abs(abs(x[:, 1]) - 1).max())
 
 

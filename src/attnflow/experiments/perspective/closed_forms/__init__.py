@@ -194,7 +194,7 @@ def _amplitudes(cell: Cell, k: Any, small: Any) -> "numpy.ndarray":
     x0 = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     # Steps of fixed length: an adaptive solver looks at the tokens, which hardly move, and not at the small waves.
     model, t1 = af.SelfAttention(_attention(cell["kind"], cell["beta"])), cell["t1"]
-    x = np.asarray(af.simulate(model, x0, ts=[0.0, t1], solver="rk4", dt=t1 / 50).xs[-1])
+    x = np.asarray(af.simulate(model, x0, ts=[0.0, t1], solver="rk4", dt=t1 / 50).final)
     across = x[:, 1] * np.cos(grid) - x[:, 0] * np.sin(grid)
     along = x[:, 0] * np.cos(grid) + x[:, 1] * np.sin(grid)
     return 2 * waves @ np.arctan2(across, along) / cell["n"]

@@ -91,7 +91,7 @@ def authors_step(cell: Cell) -> "xarray.Dataset":
     from scipy.special import softmax
 
     import attnflow as af
-    from attnflow.flows._steps import STEPS
+    from attnflow.flows.steps import STEPS
 
     (B,), (V,), (x,) = draw("ginibre", np.random.default_rng(cell["seed"]), draws=1, n=cell["n"], d=cell["d"])
     rows, h, steps = x, 0.1, 20

@@ -54,7 +54,7 @@ def orbit(
     import jax
     import jax.numpy as jnp
 
-    from attnflow.flows._steps import STEPS
+    from attnflow.flows.steps import STEPS
 
     def step(_: Any, state: Any) -> Any:
         return STEPS[solver](lambda fn, y: fn(y), model, jnp.zeros_like(h), h, state, None, "dense")

@@ -84,7 +84,7 @@ def _tokens(cell: Cell) -> "xarray.Dataset":
     # Sinkhorn's potentials are found from those of the last step, which `SelfAttention` keeps.
     model = af.SelfAttention(base_map("Sinkhorn", tol=1e-7), af.Euclidean())
     alone = af.simulate(model, x0, **_options(1.0))
-    clouds = [*np.split(np.asarray(many.xs[-1]), len(together), axis=1), np.asarray(alone.xs[-1])]
+    clouds = [*np.split(np.asarray(many.final), len(together), axis=1), np.asarray(alone.final)]
     return xarray.Dataset(
         {"final": (("map", "entry"), [_entries(*_moments(x)) for x in clouds])},
         coords={"map": [*together, "Sinkhorn"]},

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._numbers import real, whole
+from ..checks import real, whole
 from ..errors import InputError
 from ..spaces import is_concrete
 

@@ -53,7 +53,7 @@ def computing(root: Path, dtype: str) -> Iterator[None]:
 @contextlib.contextmanager
 def in_precision(dtype: str) -> Iterator[None]:
     """JAX computes with this many bits, and afterwards as before."""
-    from .._precision import precision
+    from ..floating_point import precision
 
     with concurrent.futures.ThreadPoolExecutor(1) as aside:  # a jax.enable_x64 around us holds in our thread alone
         before = aside.submit(precision).result()

@@ -6,9 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ._numbers import real_array
+from .checks import is_concrete, real_array
 from .errors import InputError
-from .spaces import is_concrete
 
 
 def parameter(name: str, value: Any, ndim: int) -> Any:

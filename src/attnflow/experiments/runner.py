@@ -12,11 +12,11 @@ from ..files import write_atomically
 from ._cells import DTYPE, Outcome, Task, compute_cells
 from ._claim import judge, sentence, verdict
 from ._experiment import Experiment, Scale
-from ._folder import RunFolder
-from ._machine import computing, versions
-from ._parameters import described
-from ._progress import Progress, Silent
 from ._results import Cell, Results
+from .folder import RunFolder
+from .machine import computing, versions
+from .parameters import described
+from .progress import Progress, Silent
 
 
 class Job(NamedTuple):

@@ -1,4 +1,4 @@
-"""Matrices as users give them, and the invariant spaces that theorems ask for."""
+"""Factors of covariances, and the invariant spaces that theorems ask for."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -6,41 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import schur, solve_sylvester
 
-from .errors import InputError, shown
-from .spaces import is_concrete
-
-
-def finite_array(name: str, values: Any) -> np.ndarray:
-    """Finite numbers, in NumPy; anything else is refused in a sentence."""
-    if not is_concrete(values):
-        raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
-            raise TypeError
-        found = np.asarray(np.real(given), float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
-    except OverflowError:
-        raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
-    if given.dtype.kind == "c":
-        raise InputError(f"{name} holds complex numbers; give real ones.")
-    if not np.isfinite(found).all():
-        if found.ndim == 0:
-            raise InputError(f"{name} = {found:g} has an entry that is not finite; give a finite number.")
-        where = np.argwhere(~np.isfinite(found))[0].tolist()
-        raise InputError(f"{name} has an entry that is not finite (at {where}); give numbers.")
-    return found
-
-
-def square_matrix(name: str, value: Any, d: int | None = None) -> np.ndarray:
-    """A square matrix of finite numbers, of size d if that is given; a number stands for a 1 x 1 matrix."""
-    matrix = np.atleast_2d(finite_array(name, value))
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or 0 in matrix.shape:
-        raise InputError(f"{name} has shape {matrix.shape}; give a square matrix.")
-    if d is not None and len(matrix) != d:
-        raise InputError(f"{name} has shape {matrix.shape} and tokens have dimension {d}; give a {d} x {d} matrix.")
-    return matrix
+from .checks import finite_array
+from .errors import InputError
 
 
 def covariance_factor(name: str, value: Any) -> np.ndarray:

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._gpu import launch, own, power_of_two, whole
 from ._gpu_causal import Seen, fold, positional
+from .gpu import launch, own, power_of_two, whole
 
 WIDTH = 128  # dimensions and values, at most
 QUERIES, KEYS = 128, 64

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._threads import at_the_same_time, usable_cores
 from ..spaces import is_concrete
+from ..threads import at_the_same_time, usable_cores
 
 
 class _Made:

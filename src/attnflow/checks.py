@@ -1,15 +1,53 @@
-"""Single numbers as users give them: counts, real ones and finite ones; anything else is refused in a sentence."""
+"""Numbers, arrays and matrices as users give them; anything else is refused in a sentence."""
 
 import operator
 from typing import Any
 
+import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ._linear_algebra import finite_array
 from .errors import InputError, shown
-from .spaces import is_concrete
+
+
+def is_concrete(*arrays: object) -> bool:
+    """Whether values can be looked at: false inside `jit`, `grad` and `vmap`, where checks are skipped."""
+    return not any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays))
+
+
+def finite_array(name: str, values: Any) -> np.ndarray:
+    """Finite numbers, in NumPy; anything else is refused in a sentence."""
+    if not is_concrete(values):
+        raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
+            raise TypeError
+        found = np.asarray(np.real(given), float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
+    except OverflowError:
+        raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
+    if given.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers; give real ones.")
+    if not np.isfinite(found).all():
+        if found.ndim == 0:
+            raise InputError(f"{name} = {found:g} has an entry that is not finite; give a finite number.")
+        where = np.argwhere(~np.isfinite(found))[0].tolist()
+        raise InputError(f"{name} has an entry that is not finite (at {where}); give numbers.")
+    return found
+
+
+def square_matrix(name: str, value: Any, d: int | None = None) -> np.ndarray:
+    """A square matrix of finite numbers, of size d if that is given; a number stands for a 1 x 1 matrix."""
+    matrix = np.atleast_2d(finite_array(name, value))
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or 0 in matrix.shape:
+        raise InputError(f"{name} has shape {matrix.shape}; give a square matrix.")
+    if d is not None and len(matrix) != d:
+        raise InputError(f"{name} has shape {matrix.shape} and tokens have dimension {d}; give a {d} x {d} matrix.")
+    return matrix
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int:

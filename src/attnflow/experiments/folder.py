@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileError
 from ..files import write_atomically
+from ..json_values import plain
 from ._experiment import Experiment, Scale
-from ._plain import plain
 from ._results import Cell, Results
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 ATTRIBUTE = "attnflow"  # NetCDF knows neither bool nor None nor nested attributes, so there is one, and it is JSON
 
 AGAIN = "again.json"
-# What a record holds (see `_runner`).
+# What a record holds (see `runner`).
 RECORD = "id name paper title summary parameters scale seed dtype versions seconds cells figures claims crash".split()
 
 
@@ -141,7 +141,7 @@ class RunFolder:
         write_atomically(mark, begun)  # last: who is killed while forgetting forgets the rest next time
 
     def write_record(self, record: dict[str, Any]) -> None:
-        """Keep the verdicts on an experiment (see `_runner`), replacing earlier ones."""
+        """Keep the verdicts on an experiment (see `runner`), replacing earlier ones."""
         text = json.dumps(plain(record), indent=1, ensure_ascii=False, allow_nan=False)
         write_atomically(self.root / record["name"] / "claims.json", text + "\n")
         (self.root / record["name"] / AGAIN).unlink(missing_ok=True)
