@@ -161,16 +161,17 @@ def test_direct_sums_have_the_derivatives_of_others():
 
 
 @pytest.mark.parametrize(
-    "pairs, dtype, d",
-    [(af.Causal().T, "float32", 2), (af.pairsums.Full(), "float64", 2), (af.pairsums.Full(), "float32", 130)],
+    "pairs, dtype, d, why",
+    [
+        (af.Causal().T, "float32", 2, "for all pairs, and for exponentials of causal ones"),
+        (af.pairsums.Full(), "float64", 2, "tokens are float64"),
+        (af.pairsums.Full(), "float32", 130, "at most 128 dimensions"),
+    ],
 )
-def test_what_does_not_fit_is_done_by_the_blocked_engine(pairs, dtype, d):
+def test_what_does_not_fit_is_refused(pairs, dtype, d, why):
     x = jnp.asarray(cloud(np.random.default_rng(2), 12, d), dtype)
-    direct, blocked = (
-        af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, pairs=pairs, kernel=k) for k in ("direct", "blocked")
-    )
-    for a, b in zip(direct, blocked, strict=True):
-        np.testing.assert_array_equal(a, b)
+    with pytest.raises(InputError, match=rf"^no direct sums here: .*{why}.*; choose another kernel\.$"):
+        af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, pairs=pairs, kernel="direct")
 
 
 B, V = (np.random.default_rng(seed).standard_normal((20, 20)) for seed in (3, 4))

@@ -18,6 +18,7 @@ from attnflow.engines import choose
 from attnflow.errors import InputError
 from attnflow.flows._trajectory_engine import Ensemble
 from attnflow.flows.engines.native import native_steps
+from attnflow.pairsums import native_library
 from attnflow.pairsums.engines.native import _relative_sums
 from attnflow.pairsums.native_library import PAIR_SUMS, Native, native
 

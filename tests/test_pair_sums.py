@@ -25,9 +25,9 @@ from attnflow.pairsums import (
     Hardmax,
     Pointwise,
     Problem,
-    _library,
     check_kernel,
     choose_sums,
+    native_library,
 )
 from attnflow.pairsums.engines import blocked
 from attnflow.pairsums.native_library import Native
@@ -629,7 +629,7 @@ def problem(n, dtype=jnp.float64, reduction=None, **given):
 )
 def test_an_engine_that_cannot_is_refused_and_passed_over(name, asked, why, monkeypatch):
     """By name in a sentence; by default another is taken, and the reason is kept."""
-    monkeypatch.setattr(_library, "_native", lambda: Native(True, "compiled"))
+    monkeypatch.setattr(native_library, "_native", lambda: Native(True, "compiled"))
     given = problem(64, **asked)
     with pytest.raises(InputError, match=rf"^no {name} sums here: .*{why}.*; choose another kernel\.$"):
         choose_sums(given, name)
@@ -642,7 +642,7 @@ def test_an_engine_that_cannot_is_refused_and_passed_over(name, asked, why, monk
 
 def test_large_clouds_take_blocks(monkeypatch):
     """Without a kernel for this processor, `auto` leaves the dense engine for large n m."""
-    monkeypatch.setattr(_library, "_native", lambda: Native(False, "no compiler"))
+    monkeypatch.setattr(native_library, "_native", lambda: Native(False, "no compiler"))
     names = [choose_sums(problem(n)).engine.name for n in (64, 1024, 1025, 1 << 15)]
     assert names == ["dense", "dense", "blocked", "blocked"]
     with pytest.raises(InputError, match=r"kernel 'sparse' is unknown.*\.$"):

@@ -18,8 +18,8 @@ from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
 from attnflow.pairsums._circle import Circle
 from attnflow.pairsums._harmonics import Harmonics
 from attnflow.pairsums.engines import spectral as engine
+from attnflow.pairsums.modes import circle_modes, modes_for, sphere_modes
 from attnflow.pairsums.native_library import native
-from attnflow.pairsums.number_of_modes import circle_modes, modes_for, sphere_modes
 
 CIRCLE_TABLE = {1: 12, 4: 20, 9: 27, 16: 34, 30: 44, 100: 78, 300: 134, 1000: 245, 3000: 427, 10000: 787}
 SPHERE_TABLE = {1: 13, 4: 19, 9: 26, 16: 33, 30: 44, 100: 76, 300: 130, 1000: 236}

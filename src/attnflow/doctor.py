@@ -173,8 +173,7 @@ def _engines() -> Iterator[Check]:
     import jax.numpy as jnp
 
     from .engines import choose
-    from .flows._sums_of_run import choose_sums_of_run
-    from .flows._trajectory_engine import Ensemble
+    from .flows import Ensemble, choose_sums_of_run
     from .models import SelfAttention
     from .spaces import sphere
 

@@ -1,7 +1,9 @@
 """Integration of models in time."""
 
 from ._storage import load as load
+from ._sums_of_run import choose_sums_of_run as choose_sums_of_run
 from ._trajectory_engine import AbstractTrajectoryEngine as AbstractTrajectoryEngine
+from ._trajectory_engine import Ensemble as Ensemble
 from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
 from .long_time import long_time as long_time

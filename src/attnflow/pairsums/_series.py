@@ -19,7 +19,7 @@ from ..spaces import is_concrete
 from ._circle import Circle
 from ._harmonics import Harmonics
 from ._prefix import TILE, seen_weight
-from .number_of_modes import modes_for
+from .modes import modes_for
 
 # Largest error of a sum at a query far from a unit charge, by dimension of the tokens.
 ERROR = {2: 2e-15, 3: 1e-14}

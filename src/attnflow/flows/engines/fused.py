@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from ...models.schedules import depends_on_time
 from ...pairsums import AbstractPairs, Full, Hardmax, Total
 from ...pairsums.gpu import LOG2E, launch, multiply_add, power_of_two, whole
-from ...pairsums.gpu_tensor_cores import Halves
+from ...pairsums.tensor_cores import Halves
 from ...spaces import Euclidean, Sphere, power_in_range
 from .._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from ..steps import State

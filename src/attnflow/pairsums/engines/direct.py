@@ -1,7 +1,7 @@
 """The direct engine: sums over pairs in float32, by kernels of a GPU.
 
 In few dimensions the arithmetic units do it (`_gpu_few_dimensions`), for all pairs, causal ones and hardmax; in more
-dimensions the tensor cores (`gpu_tensor_cores`), for exponentials. Derivatives are those of the blocked engine.
+dimensions the tensor cores (`tensor_cores`), for exponentials. Derivatives are those of the blocked engine.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .. import gpu_tensor_cores as tensor
+from .. import tensor_cores as tensor
 from .._bounded import upper_bound
 from .._engine import AbstractPairSumEngine, Inputs, Problem
 from .._gpu_causal import Seen

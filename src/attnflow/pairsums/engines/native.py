@@ -2,8 +2,8 @@ r"""The native engine: sums over pairs by a kernel of our own for this processor
 
 XLA makes several operations of them, each of which reads and writes all pairs. `pair_sums.cc` is one: it keeps a tile
 of pairs in the first-level cache, from the scores to the sums. Where there is no such kernel (no compiler, see
-`_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal ones),
-`auto` chooses the dense or the blocked engine. These compute the derivatives, too.
+`native_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal
+ones), `auto` chooses the dense or the blocked engine. These compute the derivatives, too.
 """
 
 from typing import Any

@@ -31,7 +31,7 @@ from .._prefix import prefix_sums
 from .._reductions import Exponential, Sums, Total
 from .._series import ERROR, FLOOR, Series, trusted
 from .._tiles import cut
-from ..number_of_modes import DIMENSIONS, modes_for
+from ..modes import DIMENSIONS, modes_for
 from . import blocked, dense, native, sharded
 
 # Tokens in a tile: their trigonometric functions stay in the second-level cache.
