@@ -28,7 +28,7 @@ class AbstractEngine(abc.ABC):
     - `why_not(problem)`: why the engine cannot do it, a clause that ends in no full stop; `None` if it can.
     - `cost(problem)`: the seconds it takes, roughly: only the order of the engines matters. Asked where there is no
       objection. Ours are made of thresholds that were measured (docs/speed.md), and no promise.
-    - `run(problem, ...)`: the work.
+    - `run(problem, inputs)`: the work.
     """
 
     kind: ClassVar[Kind]
@@ -43,7 +43,7 @@ class AbstractEngine(abc.ABC):
     def cost(self, problem: Any) -> float: ...
 
     @abc.abstractmethod
-    def run(self, problem: Any, *inputs: Any) -> Any: ...
+    def run(self, problem: Any, inputs: Any, /) -> Any: ...
 
     @property
     def full_name(self) -> str:

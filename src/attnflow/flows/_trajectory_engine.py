@@ -107,5 +107,5 @@ class AbstractTrajectoryEngine(AbstractEngine):
         """How many realisations go together: as many as keep their tokens in the cache."""
         return int(np.clip(CHUNK_BYTES // (problem.n * problem.d * problem.itemsize), 1, realizations))
 
-    def run(self, problem: Interval, state: State) -> State:
-        return jax.lax.fori_loop(0, problem.steps, problem.advance, state)
+    def run(self, problem: Interval, inputs: State, /) -> State:
+        return jax.lax.fori_loop(0, problem.steps, problem.advance, inputs)

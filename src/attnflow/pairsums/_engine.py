@@ -103,7 +103,7 @@ class AbstractPairSumEngine(AbstractEngine):
     looks_at_pairs = True  # it takes time in proportion to them
     on_all_devices = False  # `simulate` puts what it is given on all devices
 
-    def run(self, problem: Problem, inputs: Inputs) -> Sums:
+    def run(self, problem: Problem, inputs: Inputs, /) -> Sums:
         raise NotImplementedError
 
 

@@ -37,7 +37,8 @@ class Fused(AbstractTrajectoryEngine):
     name = "fused"
 
     def why_not(self, problem: Ensemble) -> str | None:
-        n, d, model = problem.n, problem.d, problem.model
+        n, d = problem.n, problem.d
+        model: Any = problem.model
         if jnp.dtype(problem.dtype) != jnp.float32:
             return f"tokens are {jnp.dtype(problem.dtype)}, and the kernel computes in float32"
         if n > TOKENS or d > DIMENSION:
@@ -48,7 +49,7 @@ class Fused(AbstractTrajectoryEngine):
         hard = isinstance(attention.reduce, Hardmax)
         if not (attention.exponential or hard) or not attention.score.is_bilinear:
             return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
-        if hard and not _everyone(getattr(model, "pairs", None)):
+        if hard and not _everyone(model.pairs):
             return "the kernel knows hardmax among all tokens alone"
         if hard and d > COORDINATES:
             return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
