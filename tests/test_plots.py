@@ -252,7 +252,7 @@ def test_what_is_no_axes_camera_or_time_is_told(name, junk, untyped):
 
 
 @pytest.mark.parametrize("name", ["polytope", "hyperplanes"])
-@pytest.mark.parametrize("junk", [{"found": 3}, {"found": "a"}, {"ax": mpl.figure.Figure()}, {"camera": "up"}])
+@pytest.mark.parametrize("junk", [{"detected": 3}, {"detected": "a"}, {"ax": mpl.figure.Figure()}, {"camera": "up"}])
 def test_what_is_no_answer_axes_or_camera_is_told(name, junk, untyped):
     path = np.linspace(1, 2, 3)[:, None, None] * np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     options = {"V": np.diag([2.0, 1.0]), "B": np.eye(2)} if name == "hyperplanes" else {}
