@@ -22,6 +22,7 @@ LEFT_OUT = {
     "linear_algebra": "matrix functions that rooms share",
     "matrices": "choices of the command line and of the page",
     "parameters": "how attention maps and models check their parameters",
+    "palette": "colours that figures and the page share",
     "report": "the report of `attnflow reproduce`",
     "settings": "choices of the command line and of the page",
     "threads": "how the library uses cores",
