@@ -20,7 +20,7 @@ import attnflow as af
 from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import compiled
-from attnflow.flows._fits import engines_of
+from attnflow.flows._force_shape import engines_of
 from attnflow.models import AbstractModel
 from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl

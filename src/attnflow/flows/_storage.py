@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import AttnflowError, AttnflowWarning, FileError
 from ..files import path_of, write_atomically
-from ._spec import NotStorable, decode, encode
+from ._model_json import NotStorable, decode, encode
 from .outcome import Outcome
 from .run import Info, Run
 

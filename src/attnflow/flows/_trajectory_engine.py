@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ..engines import AbstractEngine
 from ..models import AbstractModel
 from ..pairsums import DENSE_PAIRS
-from ._fits import engines_of
+from ._force_shape import engines_of
 from .steps import State
 
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat

@@ -23,9 +23,9 @@ from ..engines import choose
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
-from ._fits import fitting
-from ._random import natural_step, typed
-from ._trailing import trailing_vmap
+from ._force_shape import fitting
+from ._random_models import natural_step, typed
+from ._trailing_vmap import trailing_vmap
 from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from .engines import batched

@@ -15,7 +15,7 @@ from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
 from ._arclength import Plan, State, first_state, integrate
 from ._merging import Clusters
-from ._path import unrolled
+from ._merging_path import unrolled
 from ._progress import progress_bar
 from .compiled import Timed, timed_call
 from .outcome import Outcome

@@ -106,7 +106,7 @@ class Run:
     @property
     def sentence(self) -> str:
         """How the flow ended, in words, with what to do about it for this model."""
-        from ._limits import sentence
+        from ._doubtful_runs import sentence
 
         return sentence(self)
 
@@ -126,7 +126,7 @@ class Run:
         run of `long_time` that ended by `max_steps` takes no `t1`: it goes on until one cluster is left. Runs that have
         no last state, or no motion left, are refused.
         """
-        from ._again import restarted
+        from ._restart import restarted
 
         return restarted(self.single(), t1, options)
 
@@ -139,7 +139,7 @@ class Run:
         the last is taken). Where `log_scale` is stored apart, the answer is in units of $e^{\lambda(t - t_0)}$ as the
         rows are.
         """
-        from ._again import state_at
+        from ._restart import state_at
 
         return state_at(self.single(), t, log_t)
 

@@ -15,14 +15,14 @@ from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, j
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._fits import engines_of, fitting
+from ._doubtful_runs import doubted, report
+from ._force_shape import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
-from ._limits import doubted, report
 from ._progress import ProgressBar, progress_bar
-from ._random import natural_step, typed, written
+from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import choose_sums_of_run
-from ._warm import WarmStart, started, warm_started
+from ._warm_start import WarmStart, started, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
