@@ -591,7 +591,7 @@ def test_what_ran_is_what_is_told():
     provenance = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance
     told = provenance["options"]
     assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
-    assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["asked"] == "auto"
+    assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["requested"] == "auto"
     passed_over = provenance["engine"]["passed over"]
     assert set(passed_over) == {"blocked", "broadcast", "direct", "native", "sharded", "spectral"}
     assert passed_over["spectral"] == "they are for exponentials of the score, reduce='softmax' or 'exp'"

@@ -109,7 +109,7 @@ class Scheme(NamedTuple):
     """How to make a solver for a model, whether it chooses its own steps, and whether it steps with the bare force.
 
     `continuous`: whether it follows the flow, as far as its step allows, so that growth may be taken out of the tokens.
-    `exact_times`: whether its steps end at the saved times. `looks`: whether the error of its steps is looked at, and
+    `exact_times`: whether its steps end at the saved times. `looks`: whether the error of its steps is estimated, and
     `late`, that it is seen one step later.
     """
 

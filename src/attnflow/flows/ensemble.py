@@ -37,9 +37,9 @@ from .step_sizes import Errors, relative
 from .steps import STEPS, State, step_error
 from .tableaux import TABLEAUX
 
-_FINITE, _COARSE = " finite", " coarse"  # no names a user would give
+_FINITE, _COARSE = " finite", " coarse"  # names that no user would give
 FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
-LOOKS = 4  # so many steps at most are looked at for their error, at the start, at the end and between
+LOOKS = 4  # the error of at most so many steps is computed, at the start, at the end and between
 
 
 class _Plan(NamedTuple):
@@ -62,8 +62,8 @@ class EnsembleResult(NamedTuple):
     - `stats`: `compile_seconds`, `run_seconds`, `pairs` (how many pairs of tokens were summed over), and `not_finite`,
       how many members (realisations times models) ended without being points of their space: infinite, not-a-number,
       or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none. `coarseness` is
-      above one if the steps of some member are too long to follow the flow: `rk4` and `euler` are looked at on the way,
-      other schemes are taken as they are, and have none.
+      above one if the steps of some member are too long to follow the flow: some steps of `rk4` and `euler` are
+      checked; other schemes have no estimate, and no such entry.
     - `provenance`: versions and options, as of a run; `provenance["engine"]` says which engine ran, and why others did
       not.
     """
@@ -100,9 +100,9 @@ def ensemble(
       model takes two keys from it, `start, weights = jax.random.split(k)`.
     - `ts`: increasing times at which `reduce` observes; `reduce` is a statistic (`Mean`, `Histogram`, `Quantiles`,
       `LastState`, or an `AbstractStatistic` of your own) or a dictionary of them.
-    - An observable, the argument of a statistic, is a function `observable(t, x, w) -> array` of the time, of one cloud
-      `x (n, d)` on its space and of its weights `w (n,)`, `None` for equal ones; it is compiled, so written in JAX, and
-      gives a number or an array of one shape.
+    - An observable, the argument of a statistic, is a function `observable(t, x, weights) -> array` of the time, of one
+      cloud `x (n, d)` on its space and of its `weights (n,)`, `None` for equal ones; it is compiled, so written in JAX,
+      and gives a number or an array of one shape.
     - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` (default 0.1) between
       observations; or `layers` of weight `dt`, at whole numbers of which `ts` are. Random models bring their own `dt`.
     - `dtype`: of the tokens; default the sampler's.
@@ -158,7 +158,7 @@ def ensemble(
     before = np.concatenate([[t0], stops[:-1]])
     substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
     looked_at = _looks(substeps)
-    # One more interval, of no steps, is there to look at the end.
+    # One more interval, of no steps, serves to estimate the error at the end.
     before, stops, substeps = np.append(before, stops[-1]), np.append(stops, stops[-1]), np.append(substeps, 0)
     h = (stops - before) / np.maximum(substeps, 1)  # not from rounded times
     h[-1] = h[np.flatnonzero(h)[-1]] if h.any() else 0
@@ -192,8 +192,8 @@ def ensemble(
         worst = jnp.max(coarseness)
         stats["coarseness"] = worst = float(worst) if is_concrete(worst) else worst
         if is_concrete(worst) and worst > 1:
-            told = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # no steps of its own choice
-            warnings.warn(f"{told}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
+            reason = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # there is no adaptive solver here
+            warnings.warn(f"{reason}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
     values = values[""] if isinstance(reduce, AbstractStatistic) else values
     origin = {
         "engine": engine_record(engine, choice.engine.full_name, choice.passed_over),
@@ -279,7 +279,7 @@ def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | No
 
 
 def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
-    """The shape of what one realisation gives is all that is ever asked of this."""
+    """What one realisation gives; it is traced for its shapes and never computed."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
     x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
     alone = plan._replace(engine=batched.ENGINE, kernel="dense")
@@ -293,7 +293,7 @@ def _add(
 
     def one_model(item: Any) -> dict[str, Any]:
         states, observed = item
-        counts = rows < realizations  # the last chunks may hold more members than realisations were asked for
+        counts = rows < realizations  # the last chunks may go beyond the requested number
         for name, statistic in statistics.items():
             states[name] = statistic.add_all(states[name], rows, observed[name], counts)
         return states
@@ -358,13 +358,13 @@ def _observe(
 
 
 def _coarseness(error: Float[Array, "looks c"], moved: Float[Array, "looks c"]) -> Float[Array, " c"]:
-    """As of a run; a member that is no numbers is counted elsewhere."""
-    found = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
-    return jnp.where(jnp.isnan(found), 0, found)
+    """The coarseness of every member, as of a run; zero where it is NaN: `not_finite` counts such members."""
+    each = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
+    return jnp.where(jnp.isnan(each), 0, each)
 
 
 def _looks(substeps: np.ndarray) -> np.ndarray:
-    """The intervals at whose start a step is looked at, and whether one is at the end: few, for few steps."""
+    """The intervals at whose start the error of a step is computed; the last entry is the end. Few, for few steps."""
     stepping = np.flatnonzero(substeps)
     count = min(LOOKS, 1 + int(substeps.sum()) // 100)
     places = np.append(stepping, len(substeps))
@@ -430,15 +430,15 @@ def _step(models: list[AbstractModel], solver: Any, dt: float | None, key: Any, 
     dt = None if dt is None else real("dt", dt)
     steps = {natural_step(model, solver, dt, key, t0) for model in models}
     if len(steps) > 1:
-        told = ", ".join(f"{step:g}" for step in sorted(steps))
-        raise InputError(f"the layers of these models take different times ({told}); run them one by one.")
+        listed = ", ".join(f"{step:g}" for step in sorted(steps))
+        raise InputError(f"the layers of these models take different times ({listed}); run them one by one.")
     (step,) = steps
     return 0.1 if step is None else step
 
 
 def _jumps(models: list[AbstractModel], t0: float, t1: float) -> np.ndarray:
-    found = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
-    jumps = np.concatenate(found) if found else np.zeros(0)
+    times = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
+    jumps = np.concatenate(times) if times else np.zeros(0)
     return jumps[(jumps > t0) & (jumps < t1)]
 
 

@@ -26,7 +26,7 @@ from .run import Info, Run
 DISCRETE = ("euler", "euler-retract", "layers")
 # An eigenbasis that loses more digits than this is not used; the exponential of the matrix is, then.
 CONDITION = 1e7
-# Components of z with fewer digits than this are told of.
+# A component of z with a larger relative error raises a warning.
 DIGITS = 1e-3
 
 

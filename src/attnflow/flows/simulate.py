@@ -113,7 +113,7 @@ def simulate(
         check_step(model, x0.shape[1], dt)
     check_clock(start, ts, str(x0.dtype))
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
-    # A solver counts time from the start, where numbers are dense, and the model hears the time of its own clock.
+    # A solver counts time from the start, where numbers are dense, and the model gets the time of its own clock.
     since = {"t0": start, "span": end - start, "since": (ts if isinstance(ts, np.ndarray) else jnp.asarray(ts)) - start}
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (*since.items(), *options.items())}
     frame = growth_removed(model, x0, start, end) if scheme.continuous else None

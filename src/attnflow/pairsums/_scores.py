@@ -4,7 +4,7 @@ Every score is, up to biases, an inner product of projected tokens,
 
 $$ s_{ij} = \langle q_i, k_j\rangle + a_i + c_j, $$
 
-and `project` gives `(q, k, a, c)`. An engine projects once, cuts `q, a` and `k, c` into tiles, and asks `logits` for
+and `project` gives `(q, k, a, c)`. An engine projects once, cuts `q, a` and `k, c` into tiles, and calls `logits` for
 the scores of a tile; so a score never sees how the sum is organised.
 """
 

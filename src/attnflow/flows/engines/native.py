@@ -25,7 +25,7 @@ class NativeTrajectories(AbstractTrajectoryEngine):
 
     def why_not(self, problem: Ensemble) -> str | None:
         if not native().ready:
-            return f"kernels for this processor: {native().told}"
+            return f"kernels for this processor: {native().reason}"
         if jnp.dtype(problem.dtype) not in (jnp.float32, jnp.float64):
             return f"tokens are {jnp.dtype(problem.dtype)}, and the kernel computes in float32 and float64"
         model: Any = problem.model
@@ -57,7 +57,7 @@ ENGINE = NativeTrajectories()
 def native_steps(
     model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
 ) -> State:
-    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps in `steps.py` carry."""
     x = jnp.swapaxes(state[0], 1, 2)
     _, d, n = x.shape
     attention, dtype = model.attention, x.dtype

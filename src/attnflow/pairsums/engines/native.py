@@ -32,7 +32,7 @@ class Native(AbstractPairSumEngine):
 
     def why_not(self, problem: Problem) -> str | None:
         if not native().ready:
-            return f"kernels for this processor: {native().told}"
+            return f"kernels for this processor: {native().reason}"
         if problem.partitioned:
             return "XLA cannot cut the kernel into parts for the devices of a mesh"
         if problem.score is None:

@@ -2,7 +2,7 @@ r"""The spectral engine: sums over unit tokens on the circle and on $S^2$ in $O(
 
 $$ S(x; q) = \sum_j q_j\, e^{\beta(\langle x, y_j\rangle - 1)} $$
 
-is found from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
+is computed from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
 the same kind, $\nabla_x S(x; q) = \beta\, S(x; q \otimes y)$ and so on, which is how they are taken: to the last digit
 as accurate as the sum, equal to those of the dense engine in every direction, and smooth at the poles.
 Causal pairs, with a slope or without, are summed in one walk along the tokens (`_prefix`).
