@@ -16,7 +16,7 @@ from .run import Run
 # The rounding error of a velocity, in units of eps times the force it is projected from.
 ROUNDING = 8
 # At so many saved times, the first and the last among them, a drift is compared with rounding.
-LOOKS = 5
+CHECKED_TIMES = 5
 
 
 def report(run: Run, details: str) -> None:
@@ -92,7 +92,7 @@ def _suspects(run: Run, tolerance: float) -> list[int]:
     log_longest = log_duration(run) + math.log(ROUNDING * float(jnp.finfo(run.xs.dtype).eps)) + _log_force(run.model)
     if log_longest <= math.log(tolerance):
         return []
-    rows = np.unique(np.linspace(0, len(run.ts) - 1, LOOKS).astype(int))
+    rows = np.unique(np.linspace(0, len(run.ts) - 1, CHECKED_TIMES).astype(int))
     after = np.minimum(rows + 1, len(run.ts) - 1)
     after[-1] = max(len(run.ts) - 2, 0)
     x, y, ts = np.asarray(run.xs[rows]), np.asarray(run.xs[after]), np.asarray(run.ts, float)

@@ -45,7 +45,7 @@ def restarted(run: Run, t1: Any, options: dict[str, Any]) -> Run:
 def state_at(run: Run, t: Any, log_t: Any) -> Array:
     """The tokens of a run at any time: the body of `Run.at`."""
     if not is_concrete(run.xs, run.ts, t, log_t):
-        raise InputError("run.at looks at times and cannot be compiled; call it outside of jit, grad and vmap.")
+        raise InputError("run.at reads values and cannot be compiled; call it outside of jit, grad and vmap.")
     if (t is None) == (log_t is None):
         raise InputError("run.at needs one time; give t, or its logarithm log_t.")
     if log_t is not None and run.log_ts is None:

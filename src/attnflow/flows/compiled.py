@@ -72,12 +72,14 @@ def timed_rows(
         return timed_call(fn, *args, rows, unroll=unroll)
     count = len(jax.tree.leaves(rows)[0])
     used = places()[: min(threads or count, count)]
-    # Dealt like cards: costs that change slowly along the rows are shared evenly.
-    deal = np.arange(-(-count // len(used)) * len(used)) % count
-    hands = [
-        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[deal[k :: len(used)]]), rows) for k in range(len(used))
+    # Row k goes to thread k modulo their number: costs that change slowly along the rows are shared evenly.
+    order = np.arange(-(-count // len(used)) * len(used)) % count
+    shares = [
+        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[order[k :: len(used)]]), rows) for k in range(len(used))
     ]
-    programs = [_compiled(fn, _placed((*args, hand), place), unroll) for hand, place in zip(hands, used, strict=True)]
+    programs = [
+        _compiled(fn, _placed((*args, share), place), unroll) for share, place in zip(shares, used, strict=True)
+    ]
     start = time.perf_counter()
     values = at_the_same_time([run for run, _ in programs])
 

@@ -39,7 +39,7 @@ from .tableaux import TABLEAUX
 
 _FINITE, _COARSE = " finite", " coarse"  # names that no user would give
 FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
-LOOKS = 4  # the error of at most so many steps is computed, at the start, at the end and between
+ERROR_CHECKS = 4  # the error of at most so many steps is computed, at the start, at the end and between
 
 
 class _Plan(NamedTuple):
@@ -157,7 +157,7 @@ def ensemble(
     stops = np.union1d(times, jumps)
     before = np.concatenate([[t0], stops[:-1]])
     substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
-    looked_at = _looks(substeps)
+    checked = _error_checks(substeps)
     # One more interval, of no steps, serves to estimate the error at the end.
     before, stops, substeps = np.append(before, stops[-1]), np.append(stops, stops[-1]), np.append(substeps, 0)
     h = (stops - before) / np.maximum(substeps, 1)  # not from rounded times
@@ -171,7 +171,7 @@ def ensemble(
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
-        "looked_at": jnp.asarray(looked_at),
+        "checked": jnp.asarray(checked),
     }
     watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
     with fitting(x0.shape):
@@ -326,11 +326,11 @@ def _observe(
         return every(relative, error, state[1]), every(relative, moved, state[1])
 
     def between(state: State, item: tuple[Array, ...]) -> tuple[State, dict[str, Any]]:
-        t0, t1, h, steps, looked_at = item
+        t0, t1, h, steps, checked = item
         errors = {}
         if _COARSE in statistics:
             none = jnp.zeros(x.shape[last], x.dtype)
-            errors[_COARSE] = jax.lax.cond(looked_at, error, lambda *_: (none, none), state, t0, h)
+            errors[_COARSE] = jax.lax.cond(checked, error, lambda *_: (none, none), state, t0, h)
 
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
@@ -345,32 +345,32 @@ def _observe(
         }
 
     x = jnp.moveaxis(x, 0, last)
-    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps", "looked_at"))
+    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps", "checked"))
     (_, x), seen = jax.lax.scan(between, (x, x), intervals)
-    looks = seen.pop(_COARSE, None)
+    checks = seen.pop(_COARSE, None)
     seen = {k: v[arrays["observed"]] for k, v in seen.items()}
     at_end = {k: s for k, s in statistics.items() if s.last_only and k != _COARSE}
     end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], _on_space(model, y), w), x) for k, s in at_end.items()}
     # (T, ..., c) or (T, c, ...) -> (c, T, ...)
     seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
-    coarse = {} if looks is None else {_COARSE: _coarseness(*looks)[:, None]}
+    coarse = {} if checks is None else {_COARSE: _coarseness(*checks)[:, None]}
     return seen | coarse | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}
 
 
-def _coarseness(error: Float[Array, "looks c"], moved: Float[Array, "looks c"]) -> Float[Array, " c"]:
+def _coarseness(error: Float[Array, "checks c"], moved: Float[Array, "checks c"]) -> Float[Array, " c"]:
     """The coarseness of every member, as of a run; zero where it is NaN: `not_finite` counts such members."""
     each = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
     return jnp.where(jnp.isnan(each), 0, each)
 
 
-def _looks(substeps: np.ndarray) -> np.ndarray:
+def _error_checks(substeps: np.ndarray) -> np.ndarray:
     """The intervals at whose start the error of a step is computed; the last entry is the end. Few, for few steps."""
     stepping = np.flatnonzero(substeps)
-    count = min(LOOKS, 1 + int(substeps.sum()) // 100)
+    count = min(ERROR_CHECKS, 1 + int(substeps.sum()) // 100)
     places = np.append(stepping, len(substeps))
-    looked_at = np.zeros(len(substeps) + 1, bool)
-    looked_at[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
-    return looked_at
+    checked = np.zeros(len(substeps) + 1, bool)
+    checked[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
+    return checked
 
 
 class _Stacked(eqx.Module):

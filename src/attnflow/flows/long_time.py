@@ -199,7 +199,7 @@ class _Part(NamedTuple):
     """What a compiled call gives: where it ended, rows and mergings with their numbers, and how it stands."""
 
     end: State
-    full: Array  # the path goes on in another part
+    full: Array  # whether the path continues in another part
     rows: dict[str, Array]
     merges: dict[str, Array]
     total: Array

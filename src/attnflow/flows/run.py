@@ -177,14 +177,14 @@ class Run:
 _DATA = ("ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info")
 
 
-class _Aside:
-    """What rides along through JAX transformations: runs that differ in it alone have the same structure."""
+class _Carried:
+    """Data that JAX transformations carry along unchanged: runs that differ only in it have the same structure."""
 
     def __init__(self, value: Any):
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Aside)
+        return isinstance(other, _Carried)
 
     def __hash__(self) -> int:
         return 0
@@ -196,7 +196,7 @@ def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     dims = tuple((name, run.info_dims[name]) for name in run.info)
     data["info"] = tuple(run.info.values())
     keyed = tuple((jax.tree_util.GetAttrKey(name), value) for name, value in data.items())
-    return keyed, (run.clock, dims, _Aside((run.provenance, run.events)))
+    return keyed, (run.clock, dims, _Carried((run.provenance, run.events)))
 
 
 def _unflatten(meta: tuple[Any, ...], data: Iterable[Any]) -> Run:

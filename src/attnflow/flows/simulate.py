@@ -229,7 +229,7 @@ def _solve(
         "rejected": stats["num_rejected_steps"],
     }
     code = ending(solution.result, reached.all())
-    if "dt" in numbers and scheme.looks:
+    if "dt" in numbers and scheme.estimates_error:
         errors = step_errors(solution.controller_state)
         if late:
             carried: Any = solution.solver_state

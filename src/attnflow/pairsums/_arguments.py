@@ -18,7 +18,7 @@ def checked(score: Any, x: Any, y: Any, values: Any, log_w: Any, pairs: Any) -> 
     if not isinstance(score, AbstractScore):
         raise InputError(f"a {type(score).__name__} is no score; give one, for example Inner(beta).")
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+        raise InputError(f"a {type(pairs).__name__} is no pairs object; give Full, Causal or Positional.")
     warn_if_narrowed("entries of x, y, values or log_w", x, y, values, log_w)
     x, y = _cloud("x", x), _cloud("y", y)
     m = y.shape[0]

@@ -67,7 +67,7 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     that sees no key stays zero).
     """
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+        raise InputError(f"a {type(pairs).__name__} is no pairs object; give Full, Causal or Positional.")
     n = whole("n", n)
     i = jnp.arange(n)
     log_weights = [a for a in (pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)) if a is not None]

@@ -1,4 +1,4 @@
-r"""How much query $x_i$ and key $y_j$ have to say to each other: the score $s_{ij}$, before any reduction.
+r"""The score $s_{ij}$ of a query $x_i$ and a key $y_j$, before any reduction.
 
 Every score is, up to biases, an inner product of projected tokens,
 

@@ -99,12 +99,12 @@ def _verdict(
     _, last = series.expansion.coefficients(beta)
     weight = series.weight(w, slope)
     # A sum that underflows would pass for that of a query that sees no key.
-    near = ((mass >= FLOOR * weight) | (weight == 0)) & ((mass > LIGHTEST) | ~_someone(series, log_w))
+    near = ((mass >= FLOOR * weight) | (weight == 0)) & ((mass > LIGHTEST) | ~_sees_a_key(series, log_w))
     return jnp.maximum(length, key_length) < 1e-6, last <= LAST_TERM, near
 
 
-def _someone(series: Series, log_w: Float[Array, " m"]) -> Bool[Array, "*n"]:
-    """Whether a query sees any key at all."""
+def _sees_a_key(series: Series, log_w: Float[Array, " m"]) -> Bool[Array, "*n"]:
+    """Whether a query sees any key."""
     if not series.causal:
         return jnp.any(log_w > -jnp.inf)
     weighs = jax.lax.optimization_barrier(log_w > -jnp.inf)  # if all do, that is not searched while compiling

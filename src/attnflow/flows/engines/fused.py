@@ -45,16 +45,16 @@ class Fused(AbstractTrajectoryEngine):
             return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
         attention = getattr(model, "attention", None) if model.attention_alone else None
         if attention is None or depends_on_time(attention):
-            return "the kernel knows self-attention whose parameters do not change with time alone"
+            return "the kernel supports only self-attention whose parameters do not change with time"
         hard = isinstance(attention.reduce, Hardmax)
         if not (attention.exponential or hard) or not attention.score.is_bilinear:
-            return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
+            return "the kernel supports only softmax, unnormalised and hardmax self-attention"
         if hard and not _everyone(model.pairs):
-            return "the kernel knows hardmax among all tokens alone"
+            return "the kernel supports hardmax only among all tokens"
         if hard and d > COORDINATES:
-            return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
+            return f"the kernel supports hardmax in at most {COORDINATES} dimensions"
         if not isinstance(model.space, Sphere | Euclidean):
-            return f"the kernel does not know the space {type(model.space).__name__}"
+            return f"the kernel does not support the space {type(model.space).__name__}"
         return None
 
     def cost(self, problem: Ensemble) -> float:

@@ -53,7 +53,7 @@ def blocked_sums(
 ) -> Sums:
     """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one.
 
-    The queries may be some only of those that `pairs` speaks of: their numbers are `rows`, among `of`.
+    The queries may be a part of those that `pairs` describes: their numbers are `rows`, among `of`.
     """
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     total = n if of is None else of
