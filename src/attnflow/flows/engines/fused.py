@@ -50,7 +50,7 @@ class Fused(AbstractTrajectoryEngine):
         if not (attention.exponential or hard) or not attention.score.is_bilinear:
             return "the kernel supports only softmax, unnormalised and hardmax self-attention"
         if hard and not _everyone(model.pairs):
-            return "the kernel supports hardmax only among all tokens"
+            return "the kernel supports only hardmax among all tokens"
         if hard and d > COORDINATES:
             return f"the kernel supports hardmax in at most {COORDINATES} dimensions"
         if not isinstance(model.space, Sphere | Euclidean):
