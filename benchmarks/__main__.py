@@ -57,7 +57,7 @@ def main() -> None:
         )
     console.print(table)
     af.precision("float32")
-    record["profile"] = {"native": native().told, "exponentials": (exponentials := profile.exponentials())}
+    record["profile"] = {"native": native().reason, "exponentials": (exponentials := profile.exponentials())}
     console.print(f"A pair that is an exponential and little else: {exponentials:.2f} Gpair/s")
     for d in profile.REALIZATIONS:
         rates = profile.profile(d, exponentials, record["ceilings"]["multiply-add float32"])

@@ -116,7 +116,7 @@ def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
         (lambda: af.pairsums.Positional(np.ones((2, 3))), r"shape \(2, 3\); give \(k,\)"),
         (lambda: weight_matrix(af.pairsums.Positional(np.eye(3)), 4), "3 positions, and there are 4 keys"),
         (lambda: weight_matrix(af.Causal(), 4.0), "n = 4.0 is not a whole number"),
-        (lambda: weight_matrix("causal", 4), "a str says nothing of pairs"),
+        (lambda: weight_matrix("causal", 4), "a str is no pairs object"),
         (lambda: af.Causal(slope="0.1"), "slope = '0.1' is not a number"),
         (lambda: af.diagnostics.renyi_centers(np.full((3, 2), np.nan), 0.5), "not unit vectors"),
         (lambda: af.Unnormalized(1.0, shifted=True, gradient=True), "two clocks for one flow"),

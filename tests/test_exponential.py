@@ -9,7 +9,7 @@ import pytest
 
 import attnflow as af
 from attnflow.flows import compiled
-from attnflow.flows._trailing import trailing_vmap
+from attnflow.flows._trailing_vmap import trailing_vmap
 from attnflow.pairsums._exponential import exp
 
 

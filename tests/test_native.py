@@ -25,7 +25,7 @@ from attnflow.pairsums.native_library import PAIR_SUMS, Native, native
 INF = np.inf
 DTYPES = ("float32", "float64")
 EPS = {dtype: float(np.finfo(dtype).eps) for dtype in DTYPES}
-compiled_kernel = pytest.mark.skipif(not native().ready, reason=native().told)
+compiled_kernel = pytest.mark.skipif(not native().ready, reason=native().reason)
 
 
 def cloud(rng, *shape, dtype="float64"):
@@ -554,7 +554,7 @@ def test_inside_a_transformation_another_engine_is_taken():
 def test_where_there_is_a_compiler_there_is_a_kernel():
     if native_library._compiler() is None:
         pytest.skip("no C++ compiler")
-    assert native().ready or "ATTNFLOW_NATIVE" in native().told, native().told
+    assert native().ready or "ATTNFLOW_NATIVE" in native().reason, native().reason
 
 
 def test_without_a_kernel_everything_computes(monkeypatch):
@@ -575,7 +575,7 @@ def test_without_a_kernel_everything_computes(monkeypatch):
 def small_library(monkeypatch, tmp_path):
     """Another source, compiled in no time, and a cache folder of its own."""
     if native_library._compiler() is None:
-        pytest.skip(native().told)
+        pytest.skip(native().reason)
     source = tmp_path / "small.cc"
     source.write_text('extern "C" int answer() { return 42; }')
     monkeypatch.setattr(native_library, "SOURCE", source)
@@ -592,7 +592,7 @@ def written(path, text):
 @pytest.mark.parametrize(
     "name, program, told",
     [
-        ("ATTNFLOW_NATIVE", "off", "left aside"),
+        ("ATTNFLOW_NATIVE", "off", "turned off"),
         ("CXX", "/nonexistent", "no C.. compiler was found"),
         ("CXX", 'an "open quotation', "no C.. compiler was found"),
         ("CXX", "#!/bin/sh\necho >&2; echo 'In a.h:' >&2; echo 'a.h: error: not C' >&2; exit 1", "a.h: error: not C$"),
@@ -606,8 +606,8 @@ def test_no_kernel_is_told_in_a_line(name, program, told, monkeypatch, tmp_path)
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv(name, written(tmp_path / "compiler", program) if program.startswith("#!") else program)
     found = native_library._native.__wrapped__()
-    assert not found.ready and "\n" not in found.told
-    assert re.search(told, found.told)
+    assert not found.ready and "\n" not in found.reason
+    assert re.search(told, found.reason)
 
 
 def test_a_library_is_kept_and_found_again(small_library, monkeypatch):

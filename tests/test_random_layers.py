@@ -11,8 +11,8 @@ from attnflow.errors import InputError
 from attnflow.experiments.homogenized import scalings, two_tokens
 from attnflow.experiments.homogenized.scalings.witness import backward, coefficients
 from attnflow.experiments.homogenized.two_tokens.starts import last_states, nearly
-from attnflow.flows._random import typed
-from attnflow.flows._trailing import trailing_vmap
+from attnflow.flows._random_models import typed
+from attnflow.flows._trailing_vmap import trailing_vmap
 from attnflow.models import AveragedAttention
 from attnflow.models._random import orthonormal_frame
 from attnflow.models.homogenized import _root

@@ -20,7 +20,7 @@ import attnflow as af
 from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import compiled
-from attnflow.flows._fits import engines_of
+from attnflow.flows._force_shape import engines_of
 from attnflow.models import AbstractModel
 from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl
@@ -591,7 +591,7 @@ def test_what_ran_is_what_is_told():
     provenance = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance
     told = provenance["options"]
     assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
-    assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["asked"] == "auto"
+    assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["requested"] == "auto"
     passed_over = provenance["engine"]["passed over"]
     assert set(passed_over) == {"blocked", "broadcast", "direct", "native", "sharded", "spectral"}
     assert passed_over["spectral"] == "they are for exponentials of the score, reduce='softmax' or 'exp'"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attnflow as af
-from attnflow.flows._trailing import trailing_vmap
+from attnflow.flows._trailing_vmap import trailing_vmap
 
 N, D, R = 6, 2, 5
 

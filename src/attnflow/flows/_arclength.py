@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..spaces import Sphere
 from ._merging import LANDED, Clusters, Motion, closing, distances, energy, merged, motion, turned
-from ._path import News, Path, begin, record
+from ._merging_path import News, Path, begin, record
 from ._progress import ProgressBar
 from .outcome import Outcome
 

@@ -2,8 +2,8 @@ r"""The solvers of `simulate`, by name.
 
 Adaptive solvers and `rk4`, `euler` integrate the field, that is the force projected on the space. `euler-retract` is
 the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
-visibly from the flow at their step size. `layers` is the same step taken for itself, a residual layer with $h$ the
-weight of its branch, of which there is no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is
+visibly from the flow at their step size. `layers` is the same step as a residual layer with $h$ the weight
+of its branch, which has no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is
 between two layers. `ifrk4` solves the linear part of the model exactly.
 """
 
@@ -109,8 +109,8 @@ class Scheme(NamedTuple):
     """How to make a solver for a model, whether it chooses its own steps, and whether it steps with the bare force.
 
     `continuous`: whether it follows the flow, as far as its step allows, so that growth may be taken out of the tokens.
-    `exact_times`: whether its steps end at the saved times. `looks`: whether the error of its steps is looked at, and
-    `late`, that it is seen one step later.
+    `exact_times`: whether its steps end at the saved times. `estimates_error`: whether the error of its steps is
+    estimated, and `late`, that this is one step later.
     """
 
     make: Callable[[AbstractModel], diffrax.AbstractSolver]
@@ -118,7 +118,7 @@ class Scheme(NamedTuple):
     steps_with_force: bool = False
     continuous: bool = True
     exact_times: bool = False
-    looks: bool = True
+    estimates_error: bool = True
     late: bool = False
 
 
@@ -132,7 +132,7 @@ SCHEMES: dict[str, Scheme] = {
         lambda model: Euler(model.space), adaptive=False, steps_with_force=True, continuous=False, late=True
     ),
     "layers": Scheme(
-        lambda model: Layer(model.space), adaptive=False, steps_with_force=True, continuous=False, looks=False
+        lambda model: Layer(model.space), adaptive=False, steps_with_force=True, continuous=False, estimates_error=False
     ),
 }
 

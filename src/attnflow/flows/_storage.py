@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import AttnflowError, AttnflowWarning, FileError
 from ..files import path_of, write_atomically
-from ._spec import NotStorable, decode, encode
+from ._model_json import NotStorable, decode, encode
 from .outcome import Outcome
 from .run import Info, Run
 
@@ -84,7 +84,7 @@ def load(path: str | PathLike) -> Run:
 
 
 def read(path: str | PathLike) -> tuple[Any, dict[str, Any]]:
-    """The dataset in a file and its JSON header; a missing, truncated or foreign file is told in one sentence."""
+    """The dataset in a file and its JSON header; a missing, truncated or foreign file raises a `FileError`."""
     import xarray as xr
 
     try:

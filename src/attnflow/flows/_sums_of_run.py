@@ -27,7 +27,7 @@ def choose_sums_of_run(
     """What the sums of a run are to be called with, and the choice behind it.
 
     A model that does not say what it sums gets `"auto"`: each of its sums chooses for itself. Not so where its program
-    must know what runs: on many `devices`, or `partitioned` by XLA.
+    must fix the engine beforehand: on many `devices`, or `partitioned` by XLA.
     """
     problem = problem_of_run(model, x0, w, start, span, tolerance, devices, partitioned and kernel == "auto")
     choice = choose_sums(problem, kernel)

@@ -1,4 +1,4 @@
-"""What engines of trajectories are chosen by, and what they are given."""
+"""The contract of engines of trajectories: the problem that one is chosen by, and its inputs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ..engines import AbstractEngine
 from ..models import AbstractModel
 from ..pairsums import DENSE_PAIRS
-from ._fits import engines_of
+from ._force_shape import engines_of
 from .steps import State
 
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat
@@ -88,7 +88,7 @@ class Interval(NamedTuple):
 class AbstractTrajectoryEngine(AbstractEngine):
     """An engine of `ensemble(..., engine=)`: `run(interval, state)` returns the state at the end of the interval.
 
-    A state is what the steps of `_steps` carry, `(x, nearest points)`, realisations first, or last where they are
+    A state is what the steps in `steps.py` carry, `(x, nearest points)`, realisations first, or last where they are
     `innermost`.
     """
 

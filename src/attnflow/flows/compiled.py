@@ -1,4 +1,4 @@
-"""Compile once per (program, shapes, structure), and tell compile time from run time.
+"""Compile once per (program, shapes, structure), and measure compile time and run time apart.
 
 On one CPU device XLA shares single operations between the cores. Programs of many small operations leave all cores but
 one idle then, unless several threads run them: rows that have nothing to do with each other are shared between them.
@@ -21,7 +21,7 @@ from ..threads import at_the_same_time, usable_cores
 
 
 class _Made:
-    """Something that is made when it is first asked for, by one thread; others wait for it."""
+    """A value that the first thread to call `get` makes; other threads wait for it."""
 
     def __init__(self):
         self._lock, self._ready, self.value = threading.RLock(), False, None
@@ -63,7 +63,7 @@ def timed_call(fn: Callable[..., Any], *args: Any, unroll: bool = True) -> Timed
 def timed_rows(
     fn: Callable[..., Any], *args: Any, rows: Any, threads: int | None = None, axis: int = 0, unroll: bool = True
 ) -> Timed:
-    """`fn(*args, rows)` compiled, where no row knows of another: all cores, or all GPUs, compute their share of them.
+    """`fn(*args, rows)` compiled, where rows are independent: all cores, or all GPUs, compute their share of them.
 
     `rows` are arrays with the same first axis, which is `axis` of all results; these do not depend on the number of
     `threads` (by default all that `places` has; one inside another transformation).
@@ -72,12 +72,14 @@ def timed_rows(
         return timed_call(fn, *args, rows, unroll=unroll)
     count = len(jax.tree.leaves(rows)[0])
     used = places()[: min(threads or count, count)]
-    # Dealt like cards: costs that change slowly along the rows are shared evenly.
-    deal = np.arange(-(-count // len(used)) * len(used)) % count
-    hands = [
-        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[deal[k :: len(used)]]), rows) for k in range(len(used))
+    # Row k goes to thread k modulo their number: costs that change slowly along the rows are shared evenly.
+    order = np.arange(-(-count // len(used)) * len(used)) % count
+    shares = [
+        jax.tree.map(lambda a, k=k: jnp.asarray(np.asarray(a)[order[k :: len(used)]]), rows) for k in range(len(used))
     ]
-    programs = [_compiled(fn, _placed((*args, hand), place), unroll) for hand, place in zip(hands, used, strict=True)]
+    programs = [
+        _compiled(fn, _placed((*args, share), place), unroll) for share, place in zip(shares, used, strict=True)
+    ]
     start = time.perf_counter()
     values = at_the_same_time([run for run, _ in programs])
 
@@ -169,7 +171,7 @@ def _operations(jaxpr: Any) -> Iterator[str]:
 
 @functools.cache
 def compiler_options(unroll: bool = True) -> dict[str, Any]:
-    """What XLA is told for this library's programs, as far as this release of it understands.
+    """Options of XLA for the programs of this library, those that the installed release understands.
 
     At its highest level LLVM writes out loops over 16 to 63 numbers, and then finds no vectors in them: scaling an
     array whose last axis has 32 entries takes seven times as long as at the second level. Where the last axis counts

@@ -23,9 +23,9 @@ from ..engines import choose
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, jump_times
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete, warn_if_narrowed
-from ._fits import fitting
-from ._random import natural_step, typed
-from ._trailing import trailing_vmap
+from ._force_shape import fitting
+from ._random_models import natural_step, typed
+from ._trailing_vmap import trailing_vmap
 from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
 from .engines import batched
@@ -37,9 +37,9 @@ from .step_sizes import Errors, relative
 from .steps import STEPS, State, step_error
 from .tableaux import TABLEAUX
 
-_FINITE, _COARSE = " finite", " coarse"  # no names a user would give
+_FINITE, _COARSE = " finite", " coarse"  # names that no user would give
 FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
-LOOKS = 4  # so many steps at most are looked at for their error, at the start, at the end and between
+ERROR_CHECKS = 4  # the error of at most so many steps is computed, at the start, at the end and between
 
 
 class _Plan(NamedTuple):
@@ -62,8 +62,8 @@ class EnsembleResult(NamedTuple):
     - `stats`: `compile_seconds`, `run_seconds`, `pairs` (how many pairs of tokens were summed over), and `not_finite`,
       how many members (realisations times models) ended without being points of their space: infinite, not-a-number,
       or at the origin of a sphere. Their values are not numbers, and a mean that holds one is none. `coarseness` is
-      above one if the steps of some member are too long to follow the flow: `rk4` and `euler` are looked at on the way,
-      other schemes are taken as they are, and have none.
+      above one if the steps of some member are too long to follow the flow: some steps of `rk4` and `euler` are
+      checked; other schemes have no estimate, and no such entry.
     - `provenance`: versions and options, as of a run; `provenance["engine"]` says which engine ran, and why others did
       not.
     """
@@ -100,9 +100,9 @@ def ensemble(
       model takes two keys from it, `start, weights = jax.random.split(k)`.
     - `ts`: increasing times at which `reduce` observes; `reduce` is a statistic (`Mean`, `Histogram`, `Quantiles`,
       `LastState`, or an `AbstractStatistic` of your own) or a dictionary of them.
-    - An observable, the argument of a statistic, is a function `observable(t, x, w) -> array` of the time, of one cloud
-      `x (n, d)` on its space and of its weights `w (n,)`, `None` for equal ones; it is compiled, so written in JAX, and
-      gives a number or an array of one shape.
+    - An observable, the argument of a statistic, is a function `observable(t, x, weights) -> array` of the time, of one
+      cloud `x (n, d)` on its space and of its `weights (n,)`, `None` for equal ones; it is compiled, so written in JAX,
+      and gives a number or an array of one shape.
     - `solver`, `dt`: `rk4`, `euler` or `euler-retract`, in equal steps of at most `dt` (default 0.1) between
       observations; or `layers` of weight `dt`, at whole numbers of which `ts` are. Random models bring their own `dt`.
     - `dtype`: of the tokens; default the sampler's.
@@ -157,8 +157,8 @@ def ensemble(
     stops = np.union1d(times, jumps)
     before = np.concatenate([[t0], stops[:-1]])
     substeps = np.ceil((stops - before) / dt - 1e-9).astype(np.int32)
-    looked_at = _looks(substeps)
-    # One more interval, of no steps, is there to look at the end.
+    checked = _error_checks(substeps)
+    # One more interval, of no steps, serves to estimate the error at the end.
     before, stops, substeps = np.append(before, stops[-1]), np.append(stops, stops[-1]), np.append(substeps, 0)
     h = (stops - before) / np.maximum(substeps, 1)  # not from rounded times
     h[-1] = h[np.flatnonzero(h)[-1]] if h.any() else 0
@@ -171,7 +171,7 @@ def ensemble(
         "substeps": jnp.asarray(substeps),
         "w": None if w is None else w.astype(x0.dtype),
         "like": x0[:0],
-        "looked_at": jnp.asarray(looked_at),
+        "checked": jnp.asarray(checked),
     }
     watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
     with fitting(x0.shape):
@@ -192,8 +192,8 @@ def ensemble(
         worst = jnp.max(coarseness)
         stats["coarseness"] = worst = float(worst) if is_concrete(worst) else worst
         if is_concrete(worst) and worst > 1:
-            told = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # no steps of its own choice
-            warnings.warn(f"{told}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
+            reason = Outcome.COARSE_STEPS.value.replace("tsit5 or ", "").rstrip(".")  # there is no adaptive solver here
+            warnings.warn(f"{reason}; dt = {dt / (2 * worst):.1g} would do.", AttnflowWarning, stacklevel=2)
     values = values[""] if isinstance(reduce, AbstractStatistic) else values
     origin = {
         "engine": engine_record(engine, choice.engine.full_name, choice.passed_over),
@@ -279,7 +279,7 @@ def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | No
 
 
 def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
-    """The shape of what one realisation gives is all that is ever asked of this."""
+    """What one realisation gives; it is traced for its shapes and never computed."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
     x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
     alone = plan._replace(engine=batched.ENGINE, kernel="dense")
@@ -293,7 +293,7 @@ def _add(
 
     def one_model(item: Any) -> dict[str, Any]:
         states, observed = item
-        counts = rows < realizations  # the last chunks may hold more members than realisations were asked for
+        counts = rows < realizations  # the last chunks may go beyond the requested number
         for name, statistic in statistics.items():
             states[name] = statistic.add_all(states[name], rows, observed[name], counts)
         return states
@@ -326,11 +326,11 @@ def _observe(
         return every(relative, error, state[1]), every(relative, moved, state[1])
 
     def between(state: State, item: tuple[Array, ...]) -> tuple[State, dict[str, Any]]:
-        t0, t1, h, steps, looked_at = item
+        t0, t1, h, steps, checked = item
         errors = {}
         if _COARSE in statistics:
             none = jnp.zeros(x.shape[last], x.dtype)
-            errors[_COARSE] = jax.lax.cond(looked_at, error, lambda *_: (none, none), state, t0, h)
+            errors[_COARSE] = jax.lax.cond(checked, error, lambda *_: (none, none), state, t0, h)
 
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
@@ -345,32 +345,32 @@ def _observe(
         }
 
     x = jnp.moveaxis(x, 0, last)
-    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps", "looked_at"))
+    intervals = tuple(arrays[name] for name in ("before", "stops", "h", "substeps", "checked"))
     (_, x), seen = jax.lax.scan(between, (x, x), intervals)
-    looks = seen.pop(_COARSE, None)
+    checks = seen.pop(_COARSE, None)
     seen = {k: v[arrays["observed"]] for k, v in seen.items()}
     at_end = {k: s for k, s in statistics.items() if s.last_only and k != _COARSE}
     end = {k: every(lambda y, s=s: s.observe(arrays["ts"][-1], _on_space(model, y), w), x) for k, s in at_end.items()}
     # (T, ..., c) or (T, c, ...) -> (c, T, ...)
     seen = {k: jnp.moveaxis(v, -1 if innermost else 1, 0) for k, v in seen.items()}
-    coarse = {} if looks is None else {_COARSE: _coarseness(*looks)[:, None]}
+    coarse = {} if checks is None else {_COARSE: _coarseness(*checks)[:, None]}
     return seen | coarse | {k: jnp.moveaxis(v, last, 0)[:, None] for k, v in end.items()}
 
 
-def _coarseness(error: Float[Array, "looks c"], moved: Float[Array, "looks c"]) -> Float[Array, " c"]:
-    """As of a run; a member that is no numbers is counted elsewhere."""
-    found = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
-    return jnp.where(jnp.isnan(found), 0, found)
+def _coarseness(error: Float[Array, "checks c"], moved: Float[Array, "checks c"]) -> Float[Array, " c"]:
+    """The coarseness of every member, as of a run; zero where it is NaN: `not_finite` counts such members."""
+    each = jax.vmap(lambda e, m: Errors(jnp.max(e), jnp.sum(e), jnp.sum(m)).coarseness, in_axes=1)(error, moved)
+    return jnp.where(jnp.isnan(each), 0, each)
 
 
-def _looks(substeps: np.ndarray) -> np.ndarray:
-    """The intervals at whose start a step is looked at, and whether one is at the end: few, for few steps."""
+def _error_checks(substeps: np.ndarray) -> np.ndarray:
+    """The intervals at whose start the error of a step is computed; the last entry is the end. Few, for few steps."""
     stepping = np.flatnonzero(substeps)
-    count = min(LOOKS, 1 + int(substeps.sum()) // 100)
+    count = min(ERROR_CHECKS, 1 + int(substeps.sum()) // 100)
     places = np.append(stepping, len(substeps))
-    looked_at = np.zeros(len(substeps) + 1, bool)
-    looked_at[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
-    return looked_at
+    checked = np.zeros(len(substeps) + 1, bool)
+    checked[places[np.unique(np.linspace(0, len(places) - 1, count).astype(int))]] = True
+    return checked
 
 
 class _Stacked(eqx.Module):
@@ -430,15 +430,15 @@ def _step(models: list[AbstractModel], solver: Any, dt: float | None, key: Any, 
     dt = None if dt is None else real("dt", dt)
     steps = {natural_step(model, solver, dt, key, t0) for model in models}
     if len(steps) > 1:
-        told = ", ".join(f"{step:g}" for step in sorted(steps))
-        raise InputError(f"the layers of these models take different times ({told}); run them one by one.")
+        listed = ", ".join(f"{step:g}" for step in sorted(steps))
+        raise InputError(f"the layers of these models take different times ({listed}); run them one by one.")
     (step,) = steps
     return 0.1 if step is None else step
 
 
 def _jumps(models: list[AbstractModel], t0: float, t1: float) -> np.ndarray:
-    found = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
-    jumps = np.concatenate(found) if found else np.zeros(0)
+    times = [np.asarray(jumps) for jumps in map(jump_times, models) if jumps is not None]
+    jumps = np.concatenate(times) if times else np.zeros(0)
     return jumps[(jumps > t0) & (jumps < t1)]
 
 

@@ -27,7 +27,7 @@ ROUNDING = 64
 
 
 class State(NamedTuple):
-    """Tokens at a layer, the way from each to its target, and what is known of it: the layer at which it began to lead,
+    """Tokens at a layer, the way from each to its target, and its history: the layer at which it began to lead,
     the leader that absorbed it and when (-1: none, never)."""
 
     x: Float[Array, "n d"]
@@ -57,7 +57,7 @@ def through_layers(
     before: Run | None = None,
     **unused: Any,
 ) -> Run:
-    """What `simulate` does for hardmax layers; `before` is a run that ended in `x0`, whose leaders are known."""
+    """Run hardmax layers, for `simulate`; `before` is a run that ended in `x0`, whose leaders are known."""
     _check_options(**unused)
     x0 = check_tokens(x0, model.space)
     n = x0.shape[0]
@@ -120,15 +120,15 @@ def _solve(
 ) -> tuple[Array, State, Scales]:
     """All states, from the first on, and what is known at the last."""
     if known is None:
-        nobody = jnp.full(x0.shape[0], -1, first.dtype)
+        never = jnp.full(x0.shape[0], -1, first.dtype)
         scales = Scales(largest_score(model.queries(first, x0), x0, w), _longest(x0, w))
-        state = State(x0, jnp.zeros_like(x0), nobody, nobody, nobody)
+        state = State(x0, jnp.zeros_like(x0), never, never, never)
     else:
         state, scales = known
         state = state._replace(x=x0)
 
     def layer(state: State, k: Array) -> tuple[State, Array]:
-        # It begins where the last one moved the tokens to: the first layer moves nobody, and the last finds leaders.
+        # It begins where the last one moved the tokens to: the first layer moves no token, and the last finds leaders.
         x = state.x + model.rate(k - 1, state.x.dtype) * state.ahead
         state = _look(model, w, scales, k, *_absorbed(model, w, scales, k, state._replace(x=x)))
         return state, state.x
@@ -220,34 +220,34 @@ def _layers(t0: Any, t1: Any, ts: Any, save: int | None, max_steps: int) -> tupl
         raise InputError("the number of layers is being traced, and the program is compiled for it; give a number.")
     start, end, wanted = times(t0, t1, ts, save)
     kept = np.arange(start, end + 1) if ts is None and save is None else np.asarray(wanted)
-    asked = np.array([start, *kept, end])
-    between = asked != np.round(asked)
+    wanted = np.array([start, *kept, end])
+    between = wanted != np.round(wanted)
     if between.any():
-        raise InputError(f"t = {asked[between][0]:g} lies between two layers; give whole numbers.")
+        raise InputError(f"t = {wanted[between][0]:g} lies between two layers; give whole numbers.")
     if end - start > max_steps:
         raise InputError(f"{end - start:.0f} layers exceed max_steps = {max_steps}; raise max_steps.")
     return int(start), kept.astype(int), math.floor(end)
 
 
 def _known(before: Run, layer: int, dtype: Any) -> tuple[State, Scales]:
-    """What an earlier run knew at a layer."""
-    told = before.single().info
-    leads = jnp.where(told["leader_layer"] <= layer, told["leader_layer"], -1)
-    gone = told["absorbed_layer"] <= layer
-    absorbed = (jnp.where(gone, told[name], -1) for name in ("absorbed_by", "absorbed_layer"))
-    scales = Scales(told["score_scale"].astype(dtype), told["length_scale"].astype(dtype))
+    """Leaders, absorbed tokens and scales of an earlier run at a layer."""
+    info = before.single().info
+    leads = jnp.where(info["leader_layer"] <= layer, info["leader_layer"], -1)
+    gone = info["absorbed_layer"] <= layer
+    absorbed = (jnp.where(gone, info[name], -1) for name in ("absorbed_by", "absorbed_layer"))
+    scales = Scales(info["score_scale"].astype(dtype), info["length_scale"].astype(dtype))
     return State(before.final, jnp.zeros_like(before.final), leads, *absorbed), scales
 
 
-def _events(found: dict[str, Array], kept: np.ndarray) -> tuple[dict[str, Any], ...]:
+def _events(per_token: dict[str, Array], kept: np.ndarray) -> tuple[dict[str, Any], ...]:
     """One plain dictionary for every leader and every absorption, in order: `index` is the first row kept from then on,
     `None` if there is no such row."""
-    leads, by, when = (np.asarray(a) for a in found.values())
-    told = [{"kind": "leader", "t": float(leads[i]), "token": int(i)} for i in np.flatnonzero(leads >= 0)]
-    told += [
+    leads, by, when = (np.asarray(a) for a in per_token.values())
+    events = [{"kind": "leader", "t": float(leads[i]), "token": int(i)} for i in np.flatnonzero(leads >= 0)]
+    events += [
         {"kind": "absorbed", "t": float(when[i]), "token": int(i), "leader": int(by[i])}
         for i in np.flatnonzero(when >= 0)
     ]
-    rows = [int(np.searchsorted(kept, event["t"])) for event in told]
-    told = [{**event, "index": row if row < len(kept) else None} for event, row in zip(told, rows, strict=True)]
-    return tuple(sorted(told, key=lambda event: (event["t"], event["kind"], event["token"])))
+    rows = [int(np.searchsorted(kept, event["t"])) for event in events]
+    events = [{**event, "index": row if row < len(kept) else None} for event, row in zip(events, rows, strict=True)]
+    return tuple(sorted(events, key=lambda event: (event["t"], event["kind"], event["token"])))

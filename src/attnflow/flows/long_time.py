@@ -15,9 +15,10 @@ from ..pairsums import Full
 from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
 from ._arclength import Plan, State, first_state, integrate
 from ._merging import Clusters
-from ._path import unrolled
+from ._merging_path import unrolled
 from ._progress import progress_bar
 from .compiled import Timed, timed_call
+from .options import tolerances
 from .outcome import Outcome
 from .provenance import provenance
 from .run import Info, Run
@@ -96,7 +97,7 @@ def long_time(
 
 
 def go_on(run: Run, **options: Any) -> Run:
-    """What `Run.restart` does for a run that did not reach one cluster: follow it from its last state."""
+    """Follow a run that did not reach one cluster from its last state, for `Run.restart`."""
     if options.pop("t1", None) is not None:
         raise InputError("long_time follows the tokens until one cluster is left; leave out t1, or raise max_steps.")
     if run.ok:
@@ -136,7 +137,7 @@ def _from_row(run: Run, row: int, *, max_steps: int, **options: Any) -> dict[str
 
 
 def _standing(run: Run, row: int) -> tuple[Array, Array, Array]:
-    """Who is with whom in a row of a run, the logarithm of its time, and the arclength to it."""
+    """The cluster labels in a row of a run, the logarithm of its time, and the arclength to it."""
     labels: Any = run.labels
     log_ts: Any = run.log_ts
     return labels[row], log_ts[row], run.info["arclength"][row]
@@ -198,7 +199,7 @@ class _Part(NamedTuple):
     """What a compiled call gives: where it ended, rows and mergings with their numbers, and how it stands."""
 
     end: State
-    full: Array  # the path goes on in another part
+    full: Array  # whether the path continues in another part
     rows: dict[str, Array]
     merges: dict[str, Array]
     total: Array
@@ -304,11 +305,8 @@ def _numbers(zonal: Zonal, merge_distance: Any, rtol: Any, atol: Any) -> dict[st
         raise InputError(
             f"merge_distance = {merge_distance} is no small chord; take a number from 1e-10 to 0.1, for example 1e-4."
         )
-    rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES, strict=True))
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if is_concrete(value) and not 0 < real(name, value) < 1:
-            raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-    values = {"beta": beta, "offset": zonal.log_speed, "merge_distance": merge_distance, "rtol": rtol, "atol": atol}
+    values = {"beta": beta, "offset": zonal.log_speed, "merge_distance": merge_distance}
+    values |= tolerances(rtol, atol, TOLERANCES)
     values |= {"log_t0": -jnp.inf, "s0": 0.0, "until": jnp.inf}  # the whole path, from its beginning
     return {"normalised": jnp.asarray(zonal.normalized), **{k: jnp.asarray(v, jnp.float64) for k, v in values.items()}}
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..spaces import log_weights
-from ._limits import ROUNDING as ROUNDING
-from ._limits import log_duration as log_duration
+from ._doubtful_runs import ROUNDING as ROUNDING
+from ._doubtful_runs import log_duration as log_duration
 from ._merging import Clusters, motion
 from .long_time import applies as applies
 

@@ -1,4 +1,4 @@
-"""What is asked of a solver: times, tolerances and steps, checked; what cannot be done is refused in a sentence."""
+"""Options of a solver: times, tolerances and steps, checked; what cannot be done is refused in a sentence."""
 
 import math
 from typing import Any
@@ -71,17 +71,26 @@ def at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any
     if not is_concrete(t0, t1, ts, dt):
         return t1, ts
     last = round((t1 - t0) / dt)
-    asked = np.append(t0 + dt * np.arange(last + 1) if every else ts, t1)
-    layers = np.round((asked - t0) / dt)
+    wanted = np.append(t0 + dt * np.arange(last + 1) if every else ts, t1)
+    layers = np.round((wanted - t0) / dt)
     # A step computed in float32 is off in its seventh digit, and a layer by as much as all steps before it.
-    off = np.abs(t0 + dt * layers - asked) > dt * np.minimum(1e-6 + 2e-7 * layers, 0.1)
+    off = np.abs(t0 + dt * layers - wanted) > dt * np.minimum(1e-6 + 2e-7 * layers, 0.1)
     if off.any():
-        raise InputError(f"t = {asked[off][0]:g} lies between two layers of dt = {dt:g}; take multiples of dt.")
+        raise InputError(f"t = {wanted[off][0]:g} lies between two layers of dt = {dt:g}; take multiples of dt.")
     return float(t0 + dt * last), t0 + dt * layers[:-1]
 
 
 def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
     return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
+
+
+def tolerances(rtol: Any, atol: Any, default: tuple[float, float]) -> dict[str, Any]:
+    """Relative and absolute tolerance, checked; `None` is the default."""
+    given = {"rtol": default[0] if rtol is None else rtol, "atol": default[1] if atol is None else atol}
+    for name, value in given.items():
+        if is_concrete(value) and not 0 < real(name, value) < 1:
+            raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
+    return given
 
 
 def step_options(
@@ -91,11 +100,7 @@ def step_options(
     if adaptive:
         if dt is not None:
             raise InputError(f"solver {solver!r} chooses its own steps; drop dt, or take rk4, ifrk4, euler, layers.")
-        rtol, atol = (d if v is None else v for v, d in zip((rtol, atol), TOLERANCES[dtype], strict=True))
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            if is_concrete(value) and not 0 < real(name, value) < 1:
-                raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-        return {"rtol": rtol, "atol": atol}
+        return tolerances(rtol, atol, TOLERANCES[dtype])
     if rtol is not None or atol is not None:
         raise InputError(f"solver {solver!r} has a fixed step; drop rtol and atol, or take tsit5 or dopri8.")
     if dt is None or (is_concrete(dt) and not 0 < real("dt", dt) < math.inf):

@@ -19,8 +19,8 @@ def provenance(**options: Any) -> dict[str, Any]:
     )
 
 
-def engine_record(asked: str, ran: str | None, passed_over: dict[str, str]) -> dict[str, Any]:
-    """The engine that was asked for, the engines that ran (joined by +), and why others did not, by name."""
+def engine_record(requested: str, ran: str | None, passed_over: dict[str, str]) -> dict[str, Any]:
+    """The requested engine, the engines that ran (joined by +), and why others did not, by name."""
     names = set() if ran is None else {name.partition(":")[0] for name in ran.split("+")}
     others = {} if ran is None else {k: why for k, why in sorted(passed_over.items()) if k not in names}
-    return {"asked": asked, "ran": ran, "passed over": others}
+    return {"requested": requested, "ran": ran, "passed over": others}

@@ -26,7 +26,7 @@ from .run import Info, Run
 DISCRETE = ("euler", "euler-retract", "layers")
 # An eigenbasis that loses more digits than this is not used; the exponential of the matrix is, then.
 CONDITION = 1e7
-# Components of z with fewer digits than this are told of.
+# A component of z with a larger relative error raises a warning.
 DIGITS = 1e-3
 
 
@@ -45,7 +45,7 @@ def rescaled(run: Run) -> Run:
     run.single()
     model: Any = run.model
     if not is_concrete(run.xs, run.ts):
-        raise InputError("rescaled looks at values and cannot be compiled; call it on the run outside of jit.")
+        raise InputError("rescaled reads values and cannot be compiled; call it on the run outside of jit.")
     if model is None or not isinstance(model.space, Euclidean):
         what = "carries no model" if model is None else f"lives in {type(model.space).__name__}"
         raise InputError(f"this run {what}; tokens are rescaled by the linear part of a model in R^d.")

@@ -106,7 +106,7 @@ class Run:
     @property
     def sentence(self) -> str:
         """How the flow ended, in words, with what to do about it for this model."""
-        from ._limits import sentence
+        from ._doubtful_runs import sentence
 
         return sentence(self)
 
@@ -126,7 +126,7 @@ class Run:
         run of `long_time` that ended by `max_steps` takes no `t1`: it goes on until one cluster is left. Runs that have
         no last state, or no motion left, are refused.
         """
-        from ._again import restarted
+        from ._restart import restarted
 
         return restarted(self.single(), t1, options)
 
@@ -139,7 +139,7 @@ class Run:
         the last is taken). Where `log_scale` is stored apart, the answer is in units of $e^{\lambda(t - t_0)}$ as the
         rows are.
         """
-        from ._again import state_at
+        from ._restart import state_at
 
         return state_at(self.single(), t, log_t)
 
@@ -177,14 +177,14 @@ class Run:
 _DATA = ("ts", "xs", "weights", "code", "stats", "model", "log_ts", "labels", "info")
 
 
-class _Aside:
-    """What rides along through JAX transformations: runs that differ in it alone have the same structure."""
+class _Carried:
+    """Data that JAX transformations carry along unchanged: runs that differ only in it have the same structure."""
 
     def __init__(self, value: Any):
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Aside)
+        return isinstance(other, _Carried)
 
     def __hash__(self) -> int:
         return 0
@@ -196,7 +196,7 @@ def _flatten(run: Run) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     dims = tuple((name, run.info_dims[name]) for name in run.info)
     data["info"] = tuple(run.info.values())
     keyed = tuple((jax.tree_util.GetAttrKey(name), value) for name, value in data.items())
-    return keyed, (run.clock, dims, _Aside((run.provenance, run.events)))
+    return keyed, (run.clock, dims, _Carried((run.provenance, run.events)))
 
 
 def _unflatten(meta: tuple[Any, ...], data: Iterable[Any]) -> Run:

@@ -15,14 +15,14 @@ from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, j
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
-from ._fits import engines_of, fitting
+from ._doubtful_runs import doubted, report
+from ._force_shape import engines_of, fitting
 from ._integrating_factor import check_step, growth_removed
-from ._limits import doubted, report
 from ._progress import ProgressBar, progress_bar
-from ._random import natural_step, typed, written
+from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import choose_sums_of_run
-from ._warm import WarmStart, started, warm_started
+from ._warm_start import WarmStart, started, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
@@ -113,7 +113,7 @@ def simulate(
         check_step(model, x0.shape[1], dt)
     check_clock(start, ts, str(x0.dtype))
     tolerance = options.get("rtol", TOLERANCES[str(x0.dtype)][0])
-    # A solver counts time from the start, where numbers are dense, and the model hears the time of its own clock.
+    # A solver counts time from the start, where numbers are dense, and the model gets the time of its own clock.
     since = {"t0": start, "span": end - start, "since": (ts if isinstance(ts, np.ndarray) else jnp.asarray(ts)) - start}
     numbers = {k: jnp.asarray(v, x0.dtype) for k, v in (*since.items(), *options.items())}
     frame = growth_removed(model, x0, start, end) if scheme.continuous else None
@@ -229,7 +229,7 @@ def _solve(
         "rejected": stats["num_rejected_steps"],
     }
     code = ending(solution.result, reached.all())
-    if "dt" in numbers and scheme.looks:
+    if "dt" in numbers and scheme.estimates_error:
         errors = step_errors(solution.controller_state)
         if late:
             carried: Any = solution.solver_state

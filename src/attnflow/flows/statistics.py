@@ -1,8 +1,8 @@
 """What an ensemble keeps: statistics of an observable that are updated one realisation at a time.
 
-Realisations are added in their own order, so a statistic does not depend on how they were cut into chunks (on a GPU a
-mean does, in its last digits). An
-observable is a function `(t, x, w) -> array` of one cloud; a statistic sees its values at all times, `(T, ...)`.
+Realisations are added in their own order, so a statistic does not depend on how they were cut into chunks (on a GPU
+the last digits of a mean do). An observable is a function `(t, x, weights) -> array` of one cloud; a statistic sees its
+values at all times, `(T, ...)`.
 """
 
 import abc
@@ -19,13 +19,14 @@ from ..checks import finite_array, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers
 
-# `observable(t, x, w)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; an array of one shape.
+# `observable(t, x, weights)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; the result is an
+# array of one shape.
 Observable = Callable[[Array, Float[Array, "n d"], Float[Array, " n"] | None], Array]
 
 
 def _function(observable: Observable) -> Observable:
     if not callable(observable):
-        raise InputError(f"observable = {shown(observable)} is no function; give one of t, x and w.")
+        raise InputError(f"observable = {shown(observable)} is no function; give one of t, x and weights.")
     return observable
 
 
@@ -35,7 +36,7 @@ class AbstractStatistic(eqx.Module):
     last_only: ClassVar[bool]
 
     @abc.abstractmethod
-    def observe(self, t: Array, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Array: ...
+    def observe(self, t: Array, x: Float[Array, "n d"], weights: Float[Array, " n"] | None) -> Array: ...
 
     @abc.abstractmethod
     def start(self, values: jax.ShapeDtypeStruct, realizations: int) -> Any:
@@ -73,8 +74,8 @@ class Mean(AbstractStatistic):
     def __init__(self, observable: Observable):
         self.observable = _function(observable)
 
-    def observe(self, t, x, w):
-        return self.observable(t, x, w)
+    def observe(self, t, x, weights):
+        return self.observable(t, x, weights)
 
     def start(self, values, realizations):
         zero = jnp.zeros(values.shape, jnp.result_type(float))
@@ -120,8 +121,8 @@ class Histogram(AbstractStatistic):
         if self.edges.ndim != 1 or self.edges.size < 2 or (np.diff(np.asarray(edges)) <= 0).any():
             raise InputError("the edges of a histogram are two or more increasing numbers.")
 
-    def observe(self, t, x, w):
-        return self.observable(t, x, w)
+    def observe(self, t, x, weights):
+        return self.observable(t, x, weights)
 
     def start(self, values, realizations):
         return jnp.zeros((values.shape[0], self.edges.size - 1), jnp.int32)
@@ -163,8 +164,8 @@ class Quantiles(AbstractStatistic):
         self.observable, self.bins = _function(observable), whole("bins", bins)
         self.q, self.bounds = tuple(levels.tolist()), (float(ends[0]), float(ends[1]))
 
-    def observe(self, t, x, w):
-        return self.observable(t, x, w)
+    def observe(self, t, x, weights):
+        return self.observable(t, x, weights)
 
     def start(self, values, realizations):
         return jnp.zeros((*values.shape, self.bins), jnp.int32), jnp.zeros(values.shape, bool)
@@ -192,7 +193,7 @@ class LastState(AbstractStatistic):
 
     last_only: ClassVar[bool] = True
 
-    def observe(self, t, x, w):
+    def observe(self, t, x, weights):
         return x
 
     def start(self, values, realizations):
@@ -213,7 +214,7 @@ class Finite(AbstractStatistic):
 
     last_only: ClassVar[bool] = True
 
-    def observe(self, t, x, w):
+    def observe(self, t, x, weights):
         return jnp.isfinite(x).all()
 
     def start(self, values, realizations):
@@ -230,11 +231,11 @@ class Finite(AbstractStatistic):
 
 
 class Largest(AbstractStatistic):
-    """The largest of a number that is not negative, and that the integration gives and no cloud."""
+    """The largest value over all realisations of a number that the integration itself gives; it is not negative."""
 
     last_only: ClassVar[bool] = True
 
-    def observe(self, t, x, w):
+    def observe(self, t, x, weights):
         return jnp.zeros((), x.dtype)
 
     def start(self, values, realizations):

@@ -43,7 +43,7 @@ class Counted(NamedTuple):
 
 
 class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
-    """Steps to `t0 + k dt`, the last one cut at the final time, with a look at the error of each.
+    """Steps to `t0 + k dt`, the last one cut at the final time, and an estimate of the error of each.
 
     An error is the solver's embedded estimate, which costs no evaluation of the field; it does not change the steps.
 
@@ -78,7 +78,7 @@ class FixedSteps(diffrax.AbstractAdaptiveStepSizeController):
         start, dt, k, errors = controller_state
         # Multiples of dt, not sums, so that rounding does not grow. A jump just before a multiple stands for it.
         k = k + (t1 >= start + (k - 0.001) * dt).astype(k.dtype)
-        if y_error is not None:  # a scheme taken for itself has no error
+        if y_error is not None:  # a scheme without an embedded estimate has no error
             errors = errors.after(relative(y_error, y0), relative(y1_candidate - y0, y0))
         return True, t1, start + k * dt, False, Counted(start, dt, k, errors), diffrax.RESULTS.successful
 

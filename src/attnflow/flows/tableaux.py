@@ -1,6 +1,6 @@
 r"""The numbers of the explicit schemes with fixed steps, once for all that take them.
 
-In all of them a stage looks back at the one before it alone,
+In all of them a stage uses the one before it alone,
 
 $$ k_s = f(t + c_s h,\; x + c_s h\, k_{s-1}), \qquad x \leftarrow x + h \sum_s b_s k_s, $$
 

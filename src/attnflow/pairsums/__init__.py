@@ -10,7 +10,6 @@ from ._engine import Accuracy as Accuracy
 from ._engine import Inputs as Inputs
 from ._engine import Problem as Problem
 from ._engine import choose_sums as choose_sums
-from ._engines_noted import noted_choices as noted_choices
 from ._pairs import AbstractPairs as AbstractPairs
 from ._pairs import Causal as Causal
 from ._pairs import Full as Full
@@ -28,6 +27,7 @@ from ._scores import Inner as Inner
 from ._scores import Projected as Projected
 from ._scores import SquaredDistance as SquaredDistance
 from ._scores import check_width as check_width
+from ._traced_engines import noted_choices as noted_choices
 
 # Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
 __all__ = [

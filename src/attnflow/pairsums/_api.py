@@ -13,13 +13,13 @@ from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 from ._arguments import checked, projected
 from ._engine import AbstractPairSumEngine, Inputs, Problem, choose_sums
-from ._engines_noted import note
 from ._not_finite import shielded
 from ._pairs import AbstractPairs, Causal, Full
 from ._prefix import seen_log_weight
 from ._reductions import AbstractReduction, Pointwise, as_reduction, finite
 from ._scores import Projected
 from ._tiles import tile_logits
+from ._traced_engines import note
 
 Reduce = Any  # a name, a reduction, a selection of keys, or a function of the score
 

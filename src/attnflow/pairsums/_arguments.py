@@ -1,4 +1,4 @@
-"""What the contract is given, looked at once, at the door."""
+"""Arguments of sums over pairs, checked once before an engine gets them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def checked(score: Any, x: Any, y: Any, values: Any, log_w: Any, pairs: Any) -> 
     if not isinstance(score, AbstractScore):
         raise InputError(f"a {type(score).__name__} is no score; give one, for example Inner(beta).")
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+        raise InputError(f"a {type(pairs).__name__} is no pairs object; give Full, Causal or Positional.")
     warn_if_narrowed("entries of x, y, values or log_w", x, y, values, log_w)
     x, y = _cloud("x", x), _cloud("y", y)
     m = y.shape[0]
@@ -52,11 +52,11 @@ def _cloud(name: str, tokens: Any) -> Float[Array, "n d"]:
 def _numbers(name: str, values: Any) -> Array:
     """Real numbers as floats; text, truth values and complex numbers are none."""
     try:
-        found = jnp.asarray(values)
+        array = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} = {values!r} is not an array of numbers.") from None
-    if jnp.issubdtype(found.dtype, jnp.integer):
-        found = found.astype(jnp.result_type(float))
-    if not jnp.issubdtype(found.dtype, jnp.floating):
-        raise InputError(f"{name} has dtype {found.dtype}; give real numbers.")
-    return found
+    if jnp.issubdtype(array.dtype, jnp.integer):
+        array = array.astype(jnp.result_type(float))
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise InputError(f"{name} has dtype {array.dtype}; give real numbers.")
+    return array

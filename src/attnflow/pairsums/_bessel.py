@@ -38,6 +38,6 @@ def _coefficients(beta: Array, order: float, multiplicity: np.ndarray) -> Float[
 
     _, ratios = jax.lax.scan(down, jnp.zeros_like(size), jnp.asarray(twice, size.dtype), reverse=True)
     relative = jnp.cumprod(jnp.concatenate([jnp.ones_like(ratios[:1]), ratios[: multiplicity.size - 1]]))
-    found = relative / jnp.sum(jnp.asarray(multiplicity, size.dtype) * relative)
+    coefficients = relative / jnp.sum(jnp.asarray(multiplicity, size.dtype) * relative)
     odd = jnp.asarray(np.arange(multiplicity.size) % 2 == 1)
-    return jnp.where(odd & (beta < 0), -found, found)  # of negative beta: those of the antipodal kernel
+    return jnp.where(odd & (beta < 0), -coefficients, coefficients)  # of negative beta: those of the antipodal kernel

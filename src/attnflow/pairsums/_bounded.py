@@ -1,7 +1,7 @@
 """Exponentials relative to a bound of the scores that costs nothing, instead of to the row maximum.
 
 A row maximum is a second pass over the pairs. Relative to an upper bound nothing overflows; and nothing underflows if
-one key of the row is near the bound. On the sphere that is the query itself, so one key is looked at: the one with the
+one key of the row is near the bound. On the sphere that is the query itself, so one key is tested: the one with the
 query's number. Only if it is far below the bound for some query must there be a maximum.
 """
 
@@ -29,7 +29,7 @@ def upper_bound(
     """A top for every row, and whether no row loses digits relative to it; `None` where no bound is known.
 
     `i` are the numbers of the queries, by default all in order. A `common` top is the same for all rows. Only complete
-    pairs have a bound: others may leave out the key that is looked at, or all keys of a row, which it would not see.
+    pairs have a bound: others may leave out the key that is tested, or all keys of a row, which it would not see.
     """
     if not isinstance(reduction, Exponential) or selection is not None or not pairs.complete:
         return None

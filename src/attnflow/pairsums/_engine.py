@@ -1,4 +1,4 @@
-"""What engines of sums over pairs are chosen by, and what they are given."""
+"""The contract of engines of sums over pairs: the problem that one is chosen by, and its inputs."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple

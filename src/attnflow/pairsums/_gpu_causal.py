@@ -37,9 +37,9 @@ def fold(seen: Seen | None, first: Any, length: int, step: int, body: Callable[.
     if seen is None:
         return walk(0, length // step, state, False)
     count = seen.count[:]
-    everyone = jnp.clip(jnp.min(count) - first, 0, length) // step
-    someone = (jnp.clip(jnp.max(count) - first, 0, length) + step - 1) // step
-    return walk(everyone, someone, walk(0, everyone, state, False), True)
+    by_all = jnp.clip(jnp.min(count) - first, 0, length) // step
+    by_some = (jnp.clip(jnp.max(count) - first, 0, length) + step - 1) // step
+    return walk(by_all, by_some, walk(0, by_all, state, False), True)
 
 
 def positional(seen: Seen | None, s: Array, first: Any, masked: bool) -> Array:

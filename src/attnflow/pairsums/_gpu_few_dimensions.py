@@ -87,7 +87,7 @@ def _along_keys(kernel: Any, rows: int, given: Few) -> Float[Array, "rows n"]:
         *map(every, (given.keys, given.bias, given.values)),
     )
     out = jax.ShapeDtypeStruct((rows, given.queries.shape[1]), jnp.float32)
-    found = launch(
+    results = launch(
         functools.partial(kernel, length),
         out_shape=out,
         grid=(out.shape[1] // QUERIES,),
@@ -96,7 +96,7 @@ def _along_keys(kernel: Any, rows: int, given: Few) -> Float[Array, "rows n"]:
         warps=WARPS,
         stages=2,
     )(given)
-    return found[:, :n]
+    return results[:, :n]
 
 
 def _sum_kernel(length: int, given: Few, out_ref: Any) -> None:
@@ -115,8 +115,8 @@ def _sum_kernel(length: int, given: Few, out_ref: Any) -> None:
         return sums
 
     def partial_sum(part: Any, sums: tuple[Array, ...]) -> tuple[Array, ...]:
-        found = fold(given.seen, part * length, length, KEYS * UNROLL, add, nothing)
-        return tuple(a + jnp.sum(b, axis=1) for a, b in zip(sums, found, strict=True))
+        more = fold(given.seen, part * length, length, KEYS * UNROLL, add, nothing)
+        return tuple(a + jnp.sum(b, axis=1) for a, b in zip(sums, more, strict=True))
 
     zero = (jnp.zeros(QUERIES, jnp.float32),) * rows
     for c, a in enumerate(jax.lax.fori_loop(0, given.keys.shape[1] // length, partial_sum, zero)):

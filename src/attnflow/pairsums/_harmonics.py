@@ -94,8 +94,8 @@ class Harmonics:
             l, alpha, ratio, sectoral, a_l = row  # noqa: E741
             legendre = alpha[:, None] * grid["cosine"][None, :] * last - ratio[:, None] * before
             legendre = jnp.where((m == l)[:, None], sectoral[None, :], legendre)
-            found = jnp.sum(here * legendre[:, None, :], axis=-1, keepdims=True)
-            return (legendre, last, total + a_l * found * legendre[:, None, :]), None
+            moment = jnp.sum(here * legendre[:, None, :], axis=-1, keepdims=True)
+            return (legendre, last, total + a_l * moment * legendre[:, None, :]), None
 
         zero = jnp.zeros((self.L + 1, self.L + 1), a.dtype)
         rows = (m, grid["alpha"], grid["ratio"], grid["sectoral"], a)

@@ -1,8 +1,8 @@
 r"""What a query does not see does not matter to it, whatever it is: NaN and infinity times zero would be NaN.
 
 Keys and values that are not finite are replaced before any engine sees them, and the queries that do see one of them
-get NaN afterwards. This costs time proportional to the tokens, no engine knows of it, and derivatives are those of the
-numbers that are left: zero for what is not seen, and no NaN of a query that nobody asked for spreads to its keys.
+get NaN afterwards. This costs time proportional to the tokens, engines need no code for it; derivatives are those of
+the numbers that are left: zero for what is not seen, and the NaN of a query does not spread to its keys.
 """
 
 import functools

@@ -49,10 +49,10 @@ class AbstractPairs(eqx.Module):
             log_weight = self.log_weight(i[None], jnp.arange(m), n, m)
             return jnp.any(keys if log_weight is None else keys & (log_weight[0] > -jnp.inf))
 
-        some, nobody = jnp.any(keys), jnp.zeros(n, bool)
+        some, none = jnp.any(keys), jnp.zeros(n, bool)
         if is_concrete(some):  # outside a program a condition is an `if`, and compiles nothing
-            return jax.lax.map(row, jnp.arange(n)) if some else nobody
-        return jax.lax.cond(~decided_together(~some), lambda: jax.lax.map(row, jnp.arange(n)), lambda: nobody)
+            return jax.lax.map(row, jnp.arange(n)) if some else none
+        return jax.lax.cond(~decided_together(~some), lambda: jax.lax.map(row, jnp.arange(n)), lambda: none)
 
     @property
     def T(self) -> "AbstractPairs":
@@ -64,10 +64,10 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     r"""The positional weights $w_{jk}$ of `n` tokens of equal weight: row $j$ is what query $j$ gives to its keys.
 
     They are $e^{b_{jk} + \ell_{jk}}$, inside and outside alike; rows sum to one if the pairs are `normalized` (a row
-    that sees nobody stays zero).
+    that sees no key stays zero).
     """
     if not isinstance(pairs, AbstractPairs):
-        raise InputError(f"a {type(pairs).__name__} says nothing of pairs; give Full, Causal or Positional.")
+        raise InputError(f"a {type(pairs).__name__} is no pairs object; give Full, Causal or Positional.")
     n = whole("n", n)
     i = jnp.arange(n)
     log_weights = [a for a in (pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)) if a is not None]

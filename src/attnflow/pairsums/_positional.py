@@ -16,8 +16,8 @@ from ._pairs import AbstractPairs
 class Positional(AbstractPairs):
     r"""Query at position $p$ sees key $j$ with the weight $w_{p-j}$ (by lag) or $w_{pj}$ (a matrix); zero: not at all.
 
-    - `weights (k,)` are those of the lags $0, \dots, k-1$: nobody sees the future, and beyond the last lag nobody
-      sees at all, so that `Positional(np.ones(4))` is a window of four tokens, oneself included;
+    - `weights (k,)` are those of the lags $0, \dots, k-1$: no query sees the future, nor a key beyond the last
+      lag, so that `Positional(np.ones(4))` is a window of four tokens, oneself included;
     - `weights (k, k)` are those of pairs of positions, of which the first $m \le k$ are used for $m$ keys: a prompt
       cut short is the beginning of a longer one.
 
@@ -43,11 +43,11 @@ class Positional(AbstractPairs):
 
     @property
     def by_lag(self) -> bool:
-        """Whether weights belong to lags, so that nobody sees the future."""
+        """Whether weights belong to lags, so that no query sees the future."""
         return self.weights.ndim == 1
 
     def _at(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"]:
-        """The weights of a tile; padding may ask for tokens beyond the last, whose weights do not matter."""
+        """The weights of a tile; padding may index tokens beyond the last, whose weights do not matter."""
         position = (i + (m - n))[:, None]
         many = self.weights.shape[0]
         if self.by_lag:

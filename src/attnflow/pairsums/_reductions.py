@@ -60,7 +60,7 @@ class AbstractReduction(eqx.Module):
         """The result when every outside weight is multiplied by `exp(log_c)`."""
 
     def result(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
-        """What the caller gets for `(num, log_z)`; no engine knows of it."""
+        """What `pair_sums` returns for the `(num, log_z)` of an engine."""
         return num, log_z
 
 
@@ -201,7 +201,7 @@ def _weighted(logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) ->
     """Scores with their log weights; a pair left out stays out even where its score overflows."""
     if log_w is None:
         return logits
-    if log_w.shape[0] < logits.shape[0]:  # one row for all: keys left out by it are replaced before (`_unseen`)
+    if log_w.shape[0] < logits.shape[0]:  # one row for all: keys left out by it are replaced before (`_not_finite`)
         return logits + log_w
     return jnp.where(log_w == -jnp.inf, -jnp.inf, logits + log_w)
 

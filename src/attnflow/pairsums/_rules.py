@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool
 
 
 def derived_from(plain: Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """`kernel`, and `plain` where derivatives are asked for, forward and reverse.
+    """`kernel`, and `plain` where it is differentiated, forward and reverse.
 
     The tangent map of `plain` is linear and can be transposed; a rule for reverse mode would end forward mode.
     """

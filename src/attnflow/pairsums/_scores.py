@@ -1,10 +1,10 @@
-r"""How much query $x_i$ and key $y_j$ have to say to each other: the score $s_{ij}$, before any reduction.
+r"""The score $s_{ij}$ of a query $x_i$ and a key $y_j$, before any reduction.
 
 Every score is, up to biases, an inner product of projected tokens,
 
 $$ s_{ij} = \langle q_i, k_j\rangle + a_i + c_j, $$
 
-and `project` gives `(q, k, a, c)`. An engine projects once, cuts `q, a` and `k, c` into tiles, and asks `logits` for
+and `project` gives `(q, k, a, c)`. An engine projects once, cuts `q, a` and `k, c` into tiles, and calls `logits` for
 the scores of a tile; so a score never sees how the sum is organised.
 """
 

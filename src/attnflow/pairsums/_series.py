@@ -63,9 +63,9 @@ def trusted(
     mass: Float[Array, " n"],
 ) -> Float[Array, " n"]:
     """The masses, if they are what they are taken for; otherwise a sentence or, inside a transformation, NaN."""
-    x, y, log_w, w, beta, slope, found = jax.lax.stop_gradient((x, y, log_w, w, beta, slope, mass))
-    unit, covered, near = _verdict(series, x, y, log_w, w, beta, slope, found)
-    if is_concrete(x, y, w, beta, slope, found):
+    x, y, log_w, w, beta, slope, measured = jax.lax.stop_gradient((x, y, log_w, w, beta, slope, mass))
+    unit, covered, near = _verdict(series, x, y, log_w, w, beta, slope, measured)
+    if is_concrete(x, y, w, beta, slope, measured):
         if not bool(unit.all()):
             raise InputError("spectral sums are for unit tokens, |x| = 1; choose another kernel.")
         if not bool(covered):
@@ -74,7 +74,7 @@ def trusted(
                 f"give kernel='spectral:{modes_for(float(beta), series.d)}'."
             )
         if not bool(near.all()):
-            i = int(np.argmin(np.where(np.asarray(near), np.inf, np.asarray(found))))
+            i = int(np.argmin(np.where(np.asarray(near), np.inf, np.asarray(measured))))
             raise InputError(
                 f"query {i} is too far from all keys for spectral sums: they err by {ERROR[series.d]:g} of all weight, "
                 f"and its Z is below {FLOOR:g} of it; choose another kernel."
@@ -98,13 +98,13 @@ def _verdict(
     key_length = jnp.max(jnp.where(w > 0, jnp.abs(jnp.sum(y * y, axis=1) - 1), 0))
     _, last = series.expansion.coefficients(beta)
     weight = series.weight(w, slope)
-    # A sum that underflows would pass for that of a query who sees nobody.
-    near = ((mass >= FLOOR * weight) | (weight == 0)) & ((mass > LIGHTEST) | ~_someone(series, log_w))
+    # A sum that underflows would pass for that of a query that sees no key.
+    near = ((mass >= FLOOR * weight) | (weight == 0)) & ((mass > LIGHTEST) | ~_sees_a_key(series, log_w))
     return jnp.maximum(length, key_length) < 1e-6, last <= LAST_TERM, near
 
 
-def _someone(series: Series, log_w: Float[Array, " m"]) -> Bool[Array, "*n"]:
-    """Whether a query sees any key at all."""
+def _sees_a_key(series: Series, log_w: Float[Array, " m"]) -> Bool[Array, "*n"]:
+    """Whether a query sees any key."""
     if not series.causal:
         return jnp.any(log_w > -jnp.inf)
     weighs = jax.lax.optimization_barrier(log_w > -jnp.inf)  # if all do, that is not searched while compiling

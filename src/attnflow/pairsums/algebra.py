@@ -44,7 +44,7 @@ def _contract(w: Float[Array, "n m"], v: Float[Array, "m p"]) -> Float[Array, "n
     return jnp.sum(w[:, :, None] * v[None], axis=1)
 
 
-# On a GPU a product of float32 matrices keeps eleven bits unless it is told otherwise.
+# On a GPU a product of float32 matrices keeps eleven bits unless its precision is given.
 matmul = functools.partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
 MATMUL = Algebra(
     lambda q, k: matmul(q, k.T),

@@ -1,7 +1,7 @@
 """The kernel for this processor (`pair_sums.cc`): compiled when it is first used, kept, and made known to XLA.
 
-It needs a C++ compiler: the one that `CXX` names, or one that is found. The library is kept in the cache folder, by
-source, compiler, release of XLA and processor. `ATTNFLOW_NATIVE=off` in the environment leaves it aside.
+It needs a C++ compiler: the one that `CXX` names, or the first of `COMPILERS` on the path. The library is kept in the
+cache folder, by source, compiler, release of XLA and processor. `ATTNFLOW_NATIVE=off` in the environment turns it off.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ class Native(NamedTuple):
     """Whether there is a kernel for this processor, and a sentence that says why, or why not."""
 
     ready: bool
-    told: str
+    reason: str
 
 
 _one_at_a_time = threading.Lock()
@@ -45,14 +45,14 @@ _one_at_a_time = threading.Lock()
 
 def native() -> Native:
     """Find the kernel, or compile it, and make it known to XLA; once in a process."""
-    with _one_at_a_time:  # threads that ask together would compile it together
+    with _one_at_a_time:  # or several threads would compile it
         return _native()
 
 
 @functools.cache
 def _native() -> Native:
     if os.environ.get("ATTNFLOW_NATIVE", "").lower() in ("off", "0", "no", "false"):
-        return Native(False, "left aside, as ATTNFLOW_NATIVE says")
+        return Native(False, "turned off by ATTNFLOW_NATIVE")
     if jax.default_backend() != "cpu":
         return Native(False, "a GPU has kernels of its own")
     compiler = _compiler()
@@ -63,7 +63,7 @@ def _native() -> Native:
         for name in (PAIR_SUMS, TRAJECTORIES):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     except Exception as error:  # whatever it is, other engines do the work
-        return Native(False, f"{compiler[0]} did not make them: {_told(error)}")
+        return Native(False, f"{compiler[0]} did not make them: {_reason(error)}")
     return Native(True, f"compiled by {compiler[0]} ({where})")
 
 
@@ -80,8 +80,8 @@ def _compiler() -> list[str] | None:
 def _library(compiler: list[str]) -> tuple[ctypes.CDLL, str]:
     """The kernel of this source, compiler, release of XLA and processor, and where it is; made if it is not there."""
     command = [*compiler, *FLAGS, f"-I{jax.ffi.include_dir()}"]
-    told = (SOURCE.read_bytes(), repr((command, version("jaxlib"), _processor())).encode())
-    name = f"pair_sums-{hashlib.sha256(b''.join(told)).hexdigest()[:16]}.so"
+    inputs = (SOURCE.read_bytes(), repr((command, version("jaxlib"), _processor())).encode())
+    name = f"pair_sums-{hashlib.sha256(b''.join(inputs)).hexdigest()[:16]}.so"
     try:
         kept = _folder() / name
         if _ours(kept):
@@ -90,7 +90,7 @@ def _library(compiler: list[str]) -> tuple[ctypes.CDLL, str]:
         with tempfile.TemporaryDirectory(dir=kept.parent) as workshop:  # others see the whole file or none
             os.replace(_made(command, Path(workshop) / name), kept)
         return ctypes.CDLL(str(kept)), str(kept)
-    except (OSError, RuntimeError):  # nothing can be kept there, or loaded from there, or nobody is at home
+    except (OSError, RuntimeError):  # no file can be written or loaded there, or there is no home folder
         with tempfile.TemporaryDirectory(prefix="attnflow-") as workshop:  # once it is loaded its file may go
             return ctypes.CDLL(str(_made(command, Path(workshop) / name))), "not kept"
 
@@ -118,7 +118,7 @@ def _folder() -> Path:
 
 
 def _ours(path: Path) -> bool:
-    """Whether nobody else could have put it there: a library is a program, and runs with the user's rights."""
+    """Whether the user alone can write to it: a library is a program, and runs with the user's rights."""
     if not path.exists():
         return False
     status = path.stat()
@@ -126,7 +126,7 @@ def _ours(path: Path) -> bool:
     return mine and not status.st_mode & 0o022
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What went wrong, in a line."""
     words = str(error)
     if isinstance(error, subprocess.CalledProcessError):
@@ -136,7 +136,7 @@ def _told(error: Exception) -> str:
 
 
 def _processor() -> str:
-    """What tells processors apart: a home folder may be shared by machines with other instructions."""
+    """What distinguishes processors: a home folder may be shared by machines with other instructions."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features")))

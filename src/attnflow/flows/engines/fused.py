@@ -2,7 +2,7 @@ r"""Many small clouds, many steps, one kernel: a program of the GPU keeps a real
 the next, and device memory is touched twice in between.
 
 In few dimensions a cloud is a tuple of coordinates, each an array of $n$ numbers, and the pairs are an array with keys
-down and queries across: a thread has a query of its own, sums over keys inside it, and hears the keys from the others.
+down and queries across: a thread has a query of its own, sums over keys inside it, and reads the keys from the others.
 In more dimensions a cloud is a matrix, and both sums over pairs are products of matrices on the tensor cores. These
 keep eleven bits of a number; with $x = x_h + x_l$, $x_h$ the leading bits, $x y \approx x_h y_h + x_h y_l + x_l y_h$
 has the digits of float32.
@@ -45,16 +45,16 @@ class Fused(AbstractTrajectoryEngine):
             return f"{n} tokens in dimension {d} do not fit on a chip's processor; at most {TOKENS} in {DIMENSION}"
         attention = getattr(model, "attention", None) if model.attention_alone else None
         if attention is None or depends_on_time(attention):
-            return "the kernel knows self-attention whose parameters do not change with time alone"
+            return "the kernel supports only self-attention whose parameters do not change with time"
         hard = isinstance(attention.reduce, Hardmax)
         if not (attention.exponential or hard) or not attention.score.is_bilinear:
-            return "the kernel knows softmax, unnormalised and hardmax self-attention alone"
+            return "the kernel supports only softmax, unnormalised and hardmax self-attention"
         if hard and not _everyone(model.pairs):
-            return "the kernel knows hardmax among all tokens alone"
+            return "the kernel supports only hardmax among all tokens"
         if hard and d > COORDINATES:
-            return f"the kernel knows hardmax in at most {COORDINATES} dimensions"
+            return f"the kernel supports hardmax in at most {COORDINATES} dimensions"
         if not isinstance(model.space, Sphere | Euclidean):
-            return f"the kernel does not know the space {type(model.space).__name__}"
+            return f"the kernel does not support the space {type(model.space).__name__}"
         return None
 
     def cost(self, problem: Ensemble) -> float:
@@ -162,7 +162,7 @@ class _Kind(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """On the sphere no score exceeds beta, and one's own reaches it; elsewhere the greatest must be found."""
+        """On the sphere no score exceeds beta, and one's own reaches it; elsewhere the greatest is computed."""
         return self.sphere and self.everyone and not self.scored and not self.hard
 
 
@@ -322,7 +322,7 @@ def _weights(kind: _Kind, c: Any, tol: Any, shift: Any, log_w: Array, axis: int,
         top = jnp.full((s.shape[1 - axis],), c)
     else:
         top = jnp.max(s, axis=axis)
-        top = top if kind.everyone else jnp.where(top > -jnp.inf, top, 0)  # nobody may be seen
+        top = top if kind.everyone else jnp.where(top > -jnp.inf, top, 0)  # a query may see no key
     if kind.hard:
         e = jnp.where(s >= jnp.expand_dims(top - tol, axis), power_of_two(log_w), 0)
     else:

@@ -25,21 +25,21 @@ class NativeTrajectories(AbstractTrajectoryEngine):
 
     def why_not(self, problem: Ensemble) -> str | None:
         if not native().ready:
-            return f"kernels for this processor: {native().told}"
+            return f"kernels for this processor: {native().reason}"
         if jnp.dtype(problem.dtype) not in (jnp.float32, jnp.float64):
             return f"tokens are {jnp.dtype(problem.dtype)}, and the kernel computes in float32 and float64"
         model: Any = problem.model
         attention = model.attention if model.attention_alone else None
         if attention is None or depends_on_time(attention):
-            return "the kernel knows self-attention whose parameters do not change with time alone"
+            return "the kernel supports only self-attention whose parameters do not change with time"
         if not attention.exponential or not attention.score.is_bilinear:
-            return "the kernel knows softmax and unnormalised self-attention alone"
+            return "the kernel supports only softmax and unnormalised self-attention"
         pairs = model.pairs
         plain = (type(pairs) is Full and pairs.skip is None) or (type(pairs) is Causal and pairs.at is None)
         if not plain or pairs.normalized:
-            return "the kernel knows all pairs and causal ones alone, without weights that are normalised"
+            return "the kernel supports only all pairs and causal pairs, without normalised weights"
         if type(model.space) not in (Sphere, Euclidean):
-            return f"the kernel does not know the space {type(model.space).__name__}"
+            return f"the kernel does not support the space {type(model.space).__name__}"
         if not problem.known:
             return "the kernel has no derivatives, and values are not known inside a transformation"
         return None
@@ -57,7 +57,7 @@ ENGINE = NativeTrajectories()
 def native_steps(
     model: Any, state: State, h: Float[Array, ""], steps: Array, w: Float[Array, " n"] | None, solver: str
 ) -> State:
-    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps of `_steps` carry."""
+    """All realisations `(c, n, d)`, `steps` steps of size `h` on; a state is what the steps in `steps.py` carry."""
     x = jnp.swapaxes(state[0], 1, 2)
     _, d, n = x.shape
     attention, dtype = model.attention, x.dtype

@@ -53,7 +53,7 @@ def blocked_sums(
 ) -> Sums:
     """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one.
 
-    The queries may be some only of those that `pairs` speaks of: their numbers are `rows`, among `of`.
+    The queries may be a part of those that `pairs` describes: their numbers are `rows`, among `of`.
     """
     n, m = tile.queries.shape[0], tile.keys.shape[0]
     total = n if of is None else of
@@ -133,7 +133,7 @@ def blocked_sums(
         return num.reshape(log_z.size, values.shape[1])[:n], log_z.reshape(-1)[:n]
 
     bound, safe = bounded
-    # The maximum is found without derivatives, so that these are not stored for two ways to sum.
+    # The maximum is computed without derivatives, so that these are not stored for two ways to sum.
     top = jax.lax.cond(safe, lambda: cut(bound, a), lambda: jax.lax.map(highest, jax.lax.stop_gradient(queries)))
     num, mass = jax.lax.map(below, queries | {"top": top})
     return reduction.finish(top.reshape(-1)[:n], (num.reshape(mass.size, values.shape[1])[:n], mass.reshape(-1)[:n]))

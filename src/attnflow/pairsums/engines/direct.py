@@ -93,7 +93,7 @@ def _few(width: int, p: int) -> bool:
 
 
 def _see_themselves(pairs: AbstractPairs, n: int, m: int) -> bool:
-    """Whether every query sees the key of its number, which is what a bound of the scores looks at."""
+    """Whether every query sees the key of its number, which is what a bound of the scores needs."""
     return not isinstance(pairs, Causal) or (not pairs.strict and pairs.at is None and n == m)
 
 

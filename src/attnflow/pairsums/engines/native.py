@@ -2,7 +2,7 @@ r"""The native engine: sums over pairs by a kernel of our own for this processor
 
 XLA makes several operations of them, each of which reads and writes all pairs. `pair_sums.cc` is one: it keeps a tile
 of pairs in the first-level cache, from the scores to the sums. Where there is no such kernel (no compiler, see
-`native_library`), and for what it does not know (reductions other than exponentials, pairs other than all and causal
+`native_library`), and for what it does not support (reductions other than exponentials, pairs other than all and causal
 ones), `auto` chooses the dense or the blocked engine. These compute the derivatives, too.
 """
 
@@ -32,7 +32,7 @@ class Native(AbstractPairSumEngine):
 
     def why_not(self, problem: Problem) -> str | None:
         if not native().ready:
-            return f"kernels for this processor: {native().told}"
+            return f"kernels for this processor: {native().reason}"
         if problem.partitioned:
             return "XLA cannot cut the kernel into parts for the devices of a mesh"
         if problem.score is None:

@@ -2,7 +2,7 @@ r"""The spectral engine: sums over unit tokens on the circle and on $S^2$ in $O(
 
 $$ S(x; q) = \sum_j q_j\, e^{\beta(\langle x, y_j\rangle - 1)} $$
 
-is found from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
+is computed from moments of the charges $q$, tile by tile: memory is proportional to the tokens. Derivatives are sums of
 the same kind, $\nabla_x S(x; q) = \beta\, S(x; q \otimes y)$ and so on, which is how they are taken: to the last digit
 as accurate as the sum, equal to those of the dense engine in every direction, and smooth at the poles.
 Causal pairs, with a slope or without, are summed in one walk along the tokens (`_prefix`).
@@ -207,7 +207,7 @@ def _kernel_sums(
 
 @jax.custom_jvp
 def _first_order(a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """What is not to be differentiated through the series, which knows unit tokens only.
+    """What is not to be differentiated through the series, which holds for unit tokens only.
 
     Tangents take the rule below. A gradient is the transpose of the series in the charges; to differentiate it again
     would be to differentiate the series, and wrong in directions that leave the sphere.
@@ -234,7 +234,7 @@ def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array
         return jnp.split(_kernel_sums(series, x, y, jnp.concatenate(charges, axis=1), beta, slope), widths, axis=1)
 
     # S(x; dq) + beta x . S(x; q ⊗ dy) + (beta dx + dbeta x) . S(x; q ⊗ y) - sign dbeta S(x; q)
-    # Charges that are tangents are summed apart: reverse mode knows the others before it knows them.
+    # Charges that are tangents are summed apart: reverse mode computes the other sums before it has these.
     moved = dx is not None or dbeta is not None
     value, *pull = sums([q, first_moment(y)] if moved else [q])
     change = jnp.zeros_like(value)

@@ -1,4 +1,4 @@
-"""What is kept of a path of merging clusters: a bounded number of rows between two mergings.
+"""The path of merging clusters, stored with a bounded number of rows between two mergings.
 
 Rows are steps of the solver, so they are as accurate as it is. There are `points` of them at most between two mergings
 (a segment): when they are full, every second one is dropped and from then on half as many are kept. Segments lie one
@@ -23,7 +23,7 @@ class News(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Rows, and for every segment its first row, who is with whom in it, and the energy at its beginning.
+    """Rows, and for every segment its first row, the cluster of every token in it, and the energy at its beginning.
 
     A row is one vector, the tokens and then log t and the arclength: one array is written to, and not three.
     """
@@ -117,7 +117,7 @@ def unrolled(
     segment = jnp.searchsorted(firsts, jnp.minimum(place, rows - 1), side="right") - 1
     n = clusters.labels.size
     slots = jnp.arange(n, dtype=path.labels.dtype)
-    found = {
+    kept = {
         "xs": everything[:, :-2].reshape(capacity + 1, n, -1),
         "log_ts": everything[:, -2],
         "arclength": everything[:, -1],
@@ -129,7 +129,7 @@ def unrolled(
         "merge_energy": jnp.where(known, path.energy, jnp.nan),
         "merge_index": jnp.where(known, path.begins, -1),
     }
-    return found, merges, total, count
+    return kept, merges, total, count
 
 
 def _row(clusters: Clusters, log_t: Array, s: Array) -> Float[Array, " r"]:

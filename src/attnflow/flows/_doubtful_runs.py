@@ -1,4 +1,4 @@
-"""What is known against a run that has ended: doubts found afterwards, and what to do about them for its model."""
+"""Reasons to doubt a run that has ended, and what to do about them for its model."""
 
 import dataclasses
 import math
@@ -15,8 +15,8 @@ from .run import Run
 
 # The rounding error of a velocity, in units of eps times the force it is projected from.
 ROUNDING = 8
-# At so many saved times, first and last among them, a run is searched for a drift that rounding hides.
-LOOKS = 5
+# At so many saved times, the first and the last among them, a drift is compared with rounding.
+CHECKED_TIMES = 5
 
 
 def report(run: Run, details: str) -> None:
@@ -78,7 +78,7 @@ def log_duration(run: Run) -> float:
 def doubted(run: Run, tolerance: Any) -> Run:
     """The run, marked if it went through a motion that rounding hides and that moves tokens by the tolerance.
 
-    Values must be known: nothing is looked at inside a transformation.
+    Values must be known: inside a transformation the run is returned unchanged.
     """
     if not is_concrete(run.xs, run.model, tolerance) or run.xs.ndim != 3 or not run.ok:
         return run
@@ -92,7 +92,7 @@ def _suspects(run: Run, tolerance: float) -> list[int]:
     log_longest = log_duration(run) + math.log(ROUNDING * float(jnp.finfo(run.xs.dtype).eps)) + _log_force(run.model)
     if log_longest <= math.log(tolerance):
         return []
-    rows = np.unique(np.linspace(0, len(run.ts) - 1, LOOKS).astype(int))
+    rows = np.unique(np.linspace(0, len(run.ts) - 1, CHECKED_TIMES).astype(int))
     after = np.minimum(rows + 1, len(run.ts) - 1)
     after[-1] = max(len(run.ts) - 2, 0)
     x, y, ts = np.asarray(run.xs[rows]), np.asarray(run.xs[after]), np.asarray(run.ts, float)
@@ -116,7 +116,7 @@ def _lost(run: Run, row: int, tolerance: float) -> bool:
     """Whether the clusters at this saved time drift by more than the tolerance, and slower than rounding."""
     from ..diagnostics import clusters
 
-    found: Any = clusters(run, at=row)
-    if found.state not in ("metastable", "below rounding") or not 0 < found.speed <= found.rounding:
+    drift: Any = clusters(run, at=row)
+    if drift.state not in ("metastable", "below rounding") or not 0 < drift.speed <= drift.rounding:
         return False
-    return math.log(found.speed) + log_duration(run) > math.log(tolerance)
+    return math.log(drift.speed) + log_duration(run) > math.log(tolerance)

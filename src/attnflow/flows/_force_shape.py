@@ -1,7 +1,7 @@
-"""Whether a model fits its tokens; and whose mistake it is where it does not.
+"""Whether the force of a model has the shape of its tokens; errors in the user's own code are not ours to explain.
 
-Shapes that do not fit are told in a sentence. An error in a function or a model of the user's own is theirs: it is
-raised as it is.
+Shapes that do not fit raise an `InputError` with a sentence. An error in a function or a model of the user is raised
+unchanged.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from ..models import AbstractModel
 from ..pairsums import noted_choices
 from .compiled import once
 
-# What lies between our call and an error, and is not the user's.
+# Packages whose code may raise an error that is not the user's.
 LIBRARIES = frozenset(
     "attnflow beartype contextlib diffrax equinox functools jax jaxlib jaxtyping lineax numpy".split()
 )
@@ -25,7 +25,7 @@ LIBRARIES = frozenset(
 
 @contextlib.contextmanager
 def fitting(shape: tuple[int, ...]) -> Iterator[None]:
-    """What JAX says inside when shapes do not fit, in a sentence; what a user's own code says, unchanged."""
+    """Turn an error of JAX about shapes into an `InputError`; raise an error of the user's own code unchanged."""
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Runs that are taken up again: further in time, or between two of their saved times."""
+"""How a run goes on: from its last state, or from a saved time to a time before the next one."""
 
 import math
 from typing import Any
@@ -19,7 +19,7 @@ KEPT = ("solver", "dt", "rtol", "atol", "max_steps", "save", "throw", "progress"
 
 
 def restarted(run: Run, t1: Any, options: dict[str, Any]) -> Run:
-    """What `Run.restart` does."""
+    """Continue a run: the body of `Run.restart`."""
     _check_model(run, "pass its last state to simulate yourself")
     if "log_scale" in run.info:
         raise InputError("the growth of these tokens is stored apart (log_scale); simulate again, with a later t1.")
@@ -43,25 +43,25 @@ def restarted(run: Run, t1: Any, options: dict[str, Any]) -> Run:
 
 
 def state_at(run: Run, t: Any, log_t: Any) -> Array:
-    """What `Run.at` does."""
+    """The tokens of a run at any time: the body of `Run.at`."""
     if not is_concrete(run.xs, run.ts, t, log_t):
-        raise InputError("run.at looks at times and cannot be compiled; call it outside of jit, grad and vmap.")
+        raise InputError("run.at reads values and cannot be compiled; call it outside of jit, grad and vmap.")
     if (t is None) == (log_t is None):
         raise InputError("run.at needs one time; give t, or its logarithm log_t.")
     if log_t is not None and run.log_ts is None:
         raise InputError(f"this run has no log_ts; give t in place of log_t = {log_t}.")
-    name, asked = ("t", real("t", t)) if log_t is None else ("log_t", real("log_t", log_t))
+    name, wanted = ("t", real("t", t)) if log_t is None else ("log_t", real("log_t", log_t))
     by_log = run.log_ts is not None
     times = np.asarray(run.log_ts if by_log else run.ts)
-    time = times.dtype.type(_log(asked) if by_log and name == "t" else asked)
+    time = times.dtype.type(_log(wanted) if by_log and name == "t" else wanted)
     last = _last_reached(run)
     if not times[0] <= time <= times[last]:
         first, end = (np.asarray(run.ts if name == "t" else run.log_ts)[k] for k in (0, last))
-        raise InputError(f"{name} = {asked:g} is outside of this run, which is kept from {first:g} to {end:g}.")
+        raise InputError(f"{name} = {wanted:g} is outside of this run, which is kept from {first:g} to {end:g}.")
     row = int(np.searchsorted(times[: last + 1], time, side="right")) - 1
     if times[row] == time:
         return run.xs[row]
-    return _between(run, row, _log(asked) if by_log and name == "t" else asked)
+    return _between(run, row, _log(wanted) if by_log and name == "t" else wanted)
 
 
 def _log(t: float) -> float:

@@ -1,4 +1,4 @@
-"""What random models ask of a solver: their own steps, and a key, kept with the run so that it can go on."""
+"""Steps and keys of random models: their layers set the step, and a run stores its key so that it can go on."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..spaces import is_concrete
 
 
 def natural_step(model: AbstractModel, solver: Any, dt: Any, key: Any, t0: Any) -> Any:
-    """The step of a solve from `t0`: what was asked for, or a layer of a random model, which allows nothing else."""
+    """The step of a solve from `t0`: the given `dt`, or a layer of a random model, which allows no other step."""
     if not isinstance(model, AbstractRandomModel):
         return dt
     name = type(model).__name__
