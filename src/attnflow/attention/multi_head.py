@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
-from ..parameters import parameter
+from ..parameters import Parameter, parameter
 from ..registry import Entry, Param
-from ..spaces import is_concrete
+from ..spaces import Count, Numbers, is_concrete
 from ._attention import AbstractAttention
 from ._gaussian import AffineField
 from .softmax import Softmax
@@ -35,14 +35,23 @@ class MultiHead(AbstractAttention):
     heads: tuple[AbstractAttention, ...]
     W: Any
 
-    def __init__(self, heads: Any, W: Any = None):
+    def __init__(self, heads: Iterable[AbstractAttention], W: Parameter | None = None):
         self.heads = tuple(heads) if isinstance(heads, Iterable) else ()
         if not self.heads or not all(isinstance(head, AbstractAttention) for head in self.heads):
             raise InputError("the heads are not attention maps; give at least one, for example [Softmax(beta=1.0)].")
         self.W = _output_matrices(W, len(self.heads))
 
     @classmethod
-    def split(cls, H: Any, *, Q: Any, K: Any, V: Any, W: Any = None, beta: Any = None) -> "MultiHead":
+    def split(
+        cls,
+        H: Count,
+        *,
+        Q: Numbers,
+        K: Numbers,
+        V: Numbers,
+        W: Numbers | None = None,
+        beta: Parameter | None = None,
+    ) -> "MultiHead":
         r"""Softmax heads from full matrices: head $h$ of $H$ owns rows $hk, \dots, (h+1)k - 1$ of $Q, K, V$ and $W$.
 
         It acts by $W_h^\top V_h$; `W=None` is the identity, so that it moves the coordinates of its own rows alone.

@@ -11,9 +11,9 @@ from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums.algebra import matmul
-from ..parameters import inverse_temperature, non_negative, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, non_negative, parameter, score_matrices
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Sphere, log_weights
+from ..spaces import AbstractSpace, Count, Sphere, log_weights
 from ._attention import AbstractAttention
 from ._energy import AbstractEnergy, check_gradient, direction
 from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
@@ -70,15 +70,15 @@ class Sinkhorn(AbstractAttention):
 
     def __init__(
         self,
-        beta: Any = 1.0,
-        B: Any = None,
-        V: Any = None,
+        beta: Parameter = 1.0,
         *,
-        Q: Any = None,
-        K: Any = None,
-        half_steps: Any = None,
-        tol: Any = 1e-9,
-        max_iterations: Any = 1000,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+        half_steps: Count | None = None,
+        tol: Parameter = 1e-9,
+        max_iterations: Count = 1000,
     ):
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)

@@ -1,24 +1,22 @@
 r"""Causal attention with the weights of the theory of prompts: tokens that see the past, fading with distance."""
 
-from typing import Any
-
 import numpy as np
 
 from ..attention import Softmax, Unnormalized
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import Causal
-from ..parameters import non_negative
-from ..spaces import is_concrete
+from ..parameters import Parameter, non_negative
+from ..spaces import Count, is_concrete
 from .schedules import is_schedule
 from .self_attention import SelfAttention
 
 
 def causal_model(
-    n: Any,
-    beta: Any = 1.0,
-    slope: Any = 1.0,
-    normalize: Any = "positional",
+    n: Count,
+    beta: Parameter = 1.0,
+    slope: Parameter = 1.0,
+    normalize: str = "positional",
     strict: bool = True,
 ) -> SelfAttention:
     r"""Causal self-attention on the sphere for prompts of `n` tokens. With $w_{jk} \propto e^{-(\lambda/n)(j-k)}$,

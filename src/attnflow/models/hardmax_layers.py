@@ -18,7 +18,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from ..attention import Hardmax
 from ..errors import InputError
-from ..parameters import non_negative, parameter, positive
+from ..parameters import Parameter, non_negative, parameter, positive
 from ..spaces import AbstractSpace, Euclidean, is_concrete
 from ._model import AbstractModel
 from .schedules import at_time
@@ -62,7 +62,13 @@ class HardmaxLayers(AbstractModel):
     merge_tol: Any
 
     def __init__(
-        self, alpha: Any = 0.5, B: Any = None, *, tie_tol: Any = 0.0, merge_tol: Any = None, robust: bool = False
+        self,
+        alpha: Parameter = 0.5,
+        B: Parameter | None = None,
+        *,
+        tie_tol: Parameter = 0.0,
+        merge_tol: Parameter | None = None,
+        robust: bool = False,
     ):
         if robust:
             if merge_tol is not None or not isinstance(tie_tol, float) or tie_tol != 0.0:

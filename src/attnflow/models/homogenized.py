@@ -16,8 +16,8 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import Softmax
 from ..checks import whole
 from ..pairsums import AbstractPairs, Full
-from ..parameters import inverse_temperature, non_negative, parameter, positive
-from ..spaces import AbstractSpace, Sphere, is_concrete
+from ..parameters import Parameter, inverse_temperature, non_negative, parameter, positive
+from ..spaces import AbstractSpace, Count, Sphere, is_concrete
 from ._model import AbstractModel, check_parts
 from ._random import (
     AbstractRandomModel,
@@ -63,13 +63,13 @@ class HomogenizedSDE(AbstractRandomModel):
 
     def __init__(
         self,
-        beta: Any,
-        step: Any = 0.01,
-        sigma_V: Any = None,
-        mean: Any = 0.0,
-        rank: Any = None,
-        samples: Any = 16,
-        nodes: Any = None,
+        beta: Parameter,
+        step: Parameter = 0.01,
+        sigma_V: Parameter | None = None,
+        mean: Parameter = 0.0,
+        rank: Count | None = None,
+        samples: Count = 16,
+        nodes: Count | None = None,
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
@@ -143,7 +143,9 @@ class AveragedAttention(AbstractModel):
     samples: int = eqx.field(static=True)
     pairs: AbstractPairs
 
-    def __init__(self, beta: Any, mean: Any = 1.0, samples: Any = 1024, pairs: AbstractPairs | None = None):
+    def __init__(
+        self, beta: Parameter, mean: Parameter = 1.0, samples: Count = 1024, pairs: AbstractPairs | None = None
+    ):
         self.beta = inverse_temperature(beta)
         self.mean = parameter("mean", mean, ndim=0)
         self.samples = whole("samples", samples, least=2)

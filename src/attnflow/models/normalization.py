@@ -24,7 +24,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import AbstractAttention, Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
-from ..parameters import non_negative
+from ..parameters import Parameter, non_negative
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel, check_parts
@@ -53,10 +53,10 @@ class NormalizedAttention(AbstractModel):
         self,
         attention: AbstractAttention | None = None,
         scheme: str = "post",
-        alpha: Any = 1.0,
+        alpha: Parameter = 1.0,
         pairs: AbstractPairs | None = None,
         *,
-        beta: Any = None,
+        beta: Parameter | None = None,
     ):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: NormalizedAttention(beta=1.0).")

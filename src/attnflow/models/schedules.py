@@ -1,7 +1,7 @@
 """Parameters that depend on time: a numeric field of a map may be a schedule instead of an array."""
 
 import abc
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float
 from ..attention import AbstractAttention
 from ..checks import reals
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Piecewise(AbstractSchedule):
     jumps: Float[Array, " j"]
     values: Float[Array, "j_plus_1 ..."]
 
-    def __init__(self, jumps: Any, values: Any):
+    def __init__(self, jumps: Numbers, values: Numbers):
         self.jumps = reals("jumps", jumps)
         self.values = reals("values", values)
         if self.jumps.ndim != 1 or self.values.shape[:1] != (self.jumps.size + 1,):

@@ -10,6 +10,7 @@ from ..attention import AbstractAttention, AbstractEnergy, Softmax
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
+from ..parameters import Parameter
 from ..registry import Entry
 from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel, check_parts
@@ -36,7 +37,7 @@ class SelfAttention(AbstractModel):
         space: AbstractSpace | None = None,
         pairs: AbstractPairs | None = None,
         *,
-        beta: Any = None,
+        beta: Parameter | None = None,
         longest: int | None = None,
     ):
         if (attention is None) == (beta is None):
