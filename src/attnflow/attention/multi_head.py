@@ -112,7 +112,7 @@ class MultiHead(AbstractAttention):
         self,
         x: Float[Array, "n d"],
         y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
+        weights: Float[Array, " m"] | None = None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
@@ -122,7 +122,7 @@ class MultiHead(AbstractAttention):
         states = [None] * len(groups) if state is None else state
 
         def velocities(head: AbstractAttention, state: Any) -> Float[Array, "n p"]:
-            return head(x, y, w, pairs=pairs, kernel=kernel, state=state)
+            return head(x, y, weights, pairs=pairs, kernel=kernel, state=state)
 
         total = jnp.zeros((), x.dtype)
         for members, state in zip(groups, states, strict=True):
@@ -132,7 +132,7 @@ class MultiHead(AbstractAttention):
     def warm(
         self,
         x: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
+        weights: Float[Array, " m"] | None,
         state: Any,
         *,
         pairs: AbstractPairs = Full(),
@@ -143,7 +143,7 @@ class MultiHead(AbstractAttention):
         states = [None] * len(groups) if state is None else state
 
         def warm(head: Any, state: Any) -> Any:
-            return head.warm(x, w, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
+            return head.warm(x, weights, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
 
         return [_together(warm, self.heads, g, s) for g, s in zip(groups, states, strict=True)]
 

@@ -125,21 +125,21 @@ class HardmaxLayers(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         """The step of layer `t`. With `merge_tol` copies of a leader count as absorbed, as a run leaves them (in its
         first layer, before anything is absorbed, they compete)."""
-        w = jnp.ones_like(x[:, 0]) if w is None else w
+        weights = jnp.ones_like(x[:, 0]) if weights is None else weights
         q = self.queries(t, x)
-        tol = self.tie_tol.astype(x.dtype) * largest_score(q, x, w)
-        seen = attended(q, x, w, tol)
+        tol = self.tie_tol.astype(x.dtype) * largest_score(q, x, weights)
+        seen = attended(q, x, weights, tol)
         if self.merge_tol is not None:
-            w = jnp.where(seen.alone & (seen.first != jnp.arange(x.shape[0])), 0, w)
-            seen = attended(q, x, w, tol)
-        still = seen.alone | (w == 0)
+            weights = jnp.where(seen.alone & (seen.first != jnp.arange(x.shape[0])), 0, weights)
+            seen = attended(q, x, weights, tol)
+        still = seen.alone | (weights == 0)
         return self.rate(t, x.dtype) * jnp.where(still[:, None], 0, seen.ahead)
 
 

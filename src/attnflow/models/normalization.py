@@ -81,14 +81,14 @@ class NormalizedAttention(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         direction = Sphere().nearest  # a token at the origin has none and keeps 0, as layer normalisation does
         theta = direction(x) if self.scheme in LENGTHS_GROW else x
-        read = at_time(self.attention, t)(theta, theta, w, pairs=self.pairs, kernel=kernel)
+        read = at_time(self.attention, t)(theta, theta, weights, pairs=self.pairs, kernel=kernel)
         if read.shape != x.shape:
             raise InputError(
                 f"the attention map gives velocities of dimension {read.shape[-1]} to tokens of dimension "

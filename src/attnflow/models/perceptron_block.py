@@ -78,13 +78,13 @@ class PerceptronBlock(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         here = at_time(self, t)
-        read, log_z = pair_sums(Inner(here.beta), x, x, x, log_w=log_weights(w), reduce="exp", kernel=kernel)
+        read, log_z = pair_sums(Inner(here.beta), x, x, x, log_w=log_weights(weights), reduce="exp", kernel=kernel)
         drift = here.perceptron.gradient(x)
         if self.softmax_preconditioned:
             velocity = read + jnp.exp(-log_z)[:, None] * drift

@@ -125,7 +125,7 @@ class RandomLayers(AbstractRandomModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -140,7 +140,7 @@ class RandomLayers(AbstractRandomModel):
         r = y.shape[1]
         shapes = [*score_shapes(r, self.rank), (r, d)]
         *scores, V = gaussian_matrices(self.layer_key(t, key), self.heads, shapes, x.dtype)
-        m = random_readings(scores, self.beta, y, w, pairs=self.pairs, kernel=kernel)  # (H, n, r)
+        m = random_readings(scores, self.beta, y, weights, pairs=self.pairs, kernel=kernel)  # (H, n, r)
         moved = jnp.sum(jax.vmap(lambda m, V: contract(m, V, kernel))(m, V), axis=0)
         moved = value_deviation(self.sigma_V, d, x.dtype) * moved
         if self.scaling != "stochastic":

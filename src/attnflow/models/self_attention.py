@@ -56,7 +56,7 @@ class SelfAttention(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -67,7 +67,7 @@ class SelfAttention(AbstractModel):
                 f"the model is for prompts of at most {self.longest} tokens, and there are {x.shape[0]}; make it for "
                 f"{x.shape[0]}, or give the first {self.longest}."
             )
-        velocity = at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
+        velocity = at_time(self.attention, t)(x, x, weights, pairs=self.pairs, kernel=kernel, state=state)
         if velocity.shape != x.shape:
             raise InputError(
                 f"the attention map gives velocities of dimension {velocity.shape[-1]} to tokens of dimension "
@@ -80,13 +80,19 @@ class SelfAttention(AbstractModel):
         return type(self).force is SelfAttention.force
 
     def warm(
-        self, t: ArrayLike, x: Float[Array, "n d"], w: Float[Array, " n"] | None, state: Any, *, kernel: str = "auto"
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None,
+        state: Any,
+        *,
+        kernel: str = "auto",
     ) -> Any:
         """What calls of `force` near `(t, x)` may start from (their `state`), if the attention map iterates."""
         if not hasattr(self.attention, "warm"):
             return None
         attention: Any = at_time(self.attention, t)
-        return attention.warm(self.space.nearest(x), w, state, pairs=self.pairs, kernel=kernel)
+        return attention.warm(self.space.nearest(x), weights, state, pairs=self.pairs, kernel=kernel)
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""$V$, where the force is $\sum_j P_{ij}Vx_j$ in $\mathbb R^d$ with rows of $P$ that sum to one, for ever."""
