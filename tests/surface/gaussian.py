@@ -133,7 +133,7 @@ ROWS = [
         "reductions.localization.certificate",
         arguments=lambda: {
             "x": np.array([0.1, 2.0, 3.0, 4.0, 5.0]),
-            "w": WEIGHTS,
+            "weights": WEIGHTS,
             "perceptron": perceptron(),
             "beta": 1.0,
         },

@@ -51,7 +51,7 @@ class AbstractAttention(eqx.Module):
     A query that no key is left for gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
 
-    The rest of the library asks a map what it can do, never which class it is:
+    The rest of the library looks at what a map can do, never at its class:
 
     - `exponential`: the weights are $e^{s}$ times the masses, normalised or not. Such maps have spectral sums,
       `long_time` and trajectory kernels, where their score allows.

@@ -174,12 +174,12 @@ class MultiHead(AbstractAttention):
 
 def _groups(heads: tuple[AbstractAttention, ...]) -> list[list[int]]:
     """Indices of heads that share class, flags and shapes, in order of appearance."""
-    found: dict[Any, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for index, head in enumerate(heads):
         leaves, structure = jax.tree.flatten(head)
         key = (structure, *((leaf.shape, leaf.dtype) if eqx.is_array(leaf) else leaf for leaf in leaves))
-        found.setdefault(key, []).append(index)
-    return list(found.values())
+        groups.setdefault(key, []).append(index)
+    return list(groups.values())
 
 
 def _together(fn: Callable[..., Any], heads: tuple[AbstractAttention, ...], members: list[int], state: Any) -> Any:

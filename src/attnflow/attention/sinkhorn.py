@@ -236,8 +236,8 @@ class TransportEnergy(AbstractEnergy):
 
     def value(self, x, weights=None, *, scale=None, kernel="auto"):
         self.scale(scale)
-        found = self.attention.potentials(x, weights, kernel=kernel)
-        total = found.f + found.h
+        potentials = self.attention.potentials(x, weights, kernel=kernel)
+        total = potentials.f + potentials.h
         return -jnp.mean(total) if weights is None else -jnp.sum(jnp.where(weights > 0, weights * total, 0))
 
     def log_metric(self, x, weights=None, *, scale=None):

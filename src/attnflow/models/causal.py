@@ -28,7 +28,7 @@ def causal_model(
             {\sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle}} . $$
 
     The first is unnormalised attention in the time of its gradient (the clock beta-USA); the factor $\beta$ is absent
-    in the second. A token that sees nobody, as the first one with `strict`, stays where it is.
+    in the second. A token that sees no token, as the first one with `strict`, stays where it is.
 
     **Arguments:**
 

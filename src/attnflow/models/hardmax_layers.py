@@ -97,7 +97,7 @@ class HardmaxLayers(AbstractModel):
 
     @property
     def attention(self) -> Hardmax | None:
-        """The attention map of one layer, where no tolerance is asked for."""
+        """The attention map of one layer, if it has no tolerance."""
         strict = self.merge_tol is None and is_concrete(self.tie_tol) and float(self.tie_tol) == 0
         return Hardmax(B=self.B) if strict else None
 

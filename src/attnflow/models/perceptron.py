@@ -114,8 +114,8 @@ class Perceptron(eqx.Module):
             raise InputError(f"the points {x!r} are not an array of numbers; give (d,) or (..., d).") from None
         count, d = self.a.shape
         if x.shape[-1:] != (d,):
-            told = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
-            raise InputError(f"the neurons have dimension {d} and {told}; make them equal.")
+            given = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
+            raise InputError(f"the neurons have dimension {d} and {given}; make them equal.")
         if not jnp.issubdtype(x.dtype, jnp.floating):
             x = x.astype(self.a.dtype)
         b, omega = (_for_each(name, getattr(self, name), count).astype(x.dtype) for name in ("b", "omega"))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class AbstractSchedule(eqx.Module):
-    """A value at every time, smooth except at `jumps`, which adaptive solvers are told of."""
+    """A value at every time, smooth except at `jumps`, where adaptive solvers stop and start again."""
 
     jumps: eqx.AbstractVar[Float[Array, " j"]]
 
@@ -60,8 +60,8 @@ def at_time(tree: T, t: ArrayLike) -> T:
 def jump_times(tree: object) -> Float[Array, " j"] | None:
     """All jump times in an object, sorted; `None` if it has none."""
     nodes = [node for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
-    found = [node.jumps for node in nodes if hasattr(node, "jumps")]
-    return jnp.sort(jnp.concatenate(found)) if found else None
+    jumps = [node.jumps for node in nodes if hasattr(node, "jumps")]
+    return jnp.sort(jnp.concatenate(jumps)) if jumps else None
 
 
 def depends_on_time(tree: object) -> bool:

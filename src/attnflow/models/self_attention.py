@@ -99,7 +99,7 @@ class SelfAttention(AbstractModel):
         attention = self.attention
         if not isinstance(self.space, Euclidean) or depends_on_time(attention):
             return None
-        if not attention.row_stochastic or not _nobody_is_blind(self.pairs):
+        if not attention.row_stochastic or not _all_see_themselves(self.pairs):
             return None
         V = attention.V
         return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
@@ -112,7 +112,7 @@ class SelfAttention(AbstractModel):
         return self.attention.energy(self.space)
 
 
-def _nobody_is_blind(pairs: AbstractPairs) -> bool:
+def _all_see_themselves(pairs: AbstractPairs) -> bool:
     """Whether every token sees itself, so that no row of attention is empty."""
     return (isinstance(pairs, Full) and pairs.skip is None) or (
         isinstance(pairs, Causal) and not pairs.strict and pairs.at is None
