@@ -58,17 +58,19 @@ class MultiHead(AbstractAttention):
         `beta=None` is $1/\sqrt k$.
         """
         H = whole("H", H)
-        Q, K, V = (parameter(name, M, 2) for name, M in (("Q", Q), ("K", K), ("V", V)))
-        if any(M is None for M in (Q, K, V)):
+        queries, keys, values = (parameter(name, M, 2) for name, M in (("Q", Q), ("K", K), ("V", V)))
+        if any(M is None for M in (queries, keys, values)):
             raise InputError("Q, K and V are split by rows; give all three as matrices.")
-        W = jnp.eye(V.shape[0], dtype=V.dtype) if W is None else parameter("W", W, 2)
-        if any(M.ndim != 2 or M.shape[0] != V.shape[0] or M.shape[0] % H for M in (Q, K, V, W)):
-            shapes = ", ".join(str(M.shape) for M in (Q, K, V, W))
+        output = jnp.eye(values.shape[0], dtype=values.dtype) if W is None else parameter("W", W, 2)
+        matrices = (queries, keys, values, output)
+        if any(M.ndim != 2 or M.shape[0] != values.shape[0] or M.shape[0] % H for M in matrices):
+            shapes = ", ".join(str(M.shape) for M in matrices)
             raise InputError(f"matrices of shapes {shapes} do not split into H = {H} heads of the same number of rows.")
-        k = V.shape[0] // H
-        beta = k**-0.5 if beta is None else beta
+        k = values.shape[0] // H
+        scale = k**-0.5 if beta is None else beta
         rows = [slice(h * k, (h + 1) * k) for h in range(H)]
-        return cls([Softmax(beta, Q=Q[r], K=K[r], V=V[r]) for r in rows], jnp.stack([W[r].T for r in rows]))
+        heads = [Softmax(scale, Q=queries[r], K=keys[r], V=values[r]) for r in rows]
+        return cls(heads, jnp.stack([output[r].T for r in rows]))
 
     @property
     def clock(self) -> str:

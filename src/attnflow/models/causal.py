@@ -42,15 +42,15 @@ def causal_model(
     ??? cite "Kinetic theory for transformers, Duerinckx, Geshkovski, Rossi (arXiv:2605.09213)"
     """
     n = whole("n", n, most=2**31 - 1)
-    slope = non_negative("slope", slope)
-    if is_schedule(slope):
+    whole_slope = non_negative("slope", slope)
+    if is_schedule(whole_slope):
         raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")
     if not isinstance(strict, bool):
         raise InputError(f"strict = {strict!r} is neither True nor False.")
     if not isinstance(normalize, str) or normalize not in ("positional", "softmax"):
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
-    per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n
+    per_token = None if is_concrete(whole_slope) and np.asarray(whole_slope) == 0 else whole_slope / n
     longest = None if per_token is None else n
     if normalize == "softmax":
         return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token), longest=longest)

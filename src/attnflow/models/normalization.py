@@ -63,7 +63,7 @@ class NormalizedAttention(AbstractModel):
         if not isinstance(scheme, str) or scheme not in NAMES:
             raise InputError(f"scheme {scheme!r} is unknown; choose one of {', '.join(NAMES)}.")
         check_parts(attention=attention, pairs=pairs)
-        self.attention = Softmax(beta=beta) if attention is None else attention
+        self.attention = Softmax(beta=beta) if attention is None else attention  # pyright: ignore[reportArgumentType]
         self.scheme = scheme
         self.alpha = non_negative("alpha", alpha)
         self.pairs = Full() if pairs is None else pairs

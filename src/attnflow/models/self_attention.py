@@ -43,7 +43,7 @@ class SelfAttention(AbstractModel):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: SelfAttention(beta=1.0).")
         check_parts(attention=attention, space=space, pairs=pairs)
-        self.attention = Softmax(beta=beta) if attention is None else attention
+        self.attention = Softmax(beta=beta) if attention is None else attention  # pyright: ignore[reportArgumentType]
         self.space = Sphere() if space is None else space
         self.pairs = Full() if pairs is None else pairs
         self.longest = None if longest is None else whole("longest", longest)
