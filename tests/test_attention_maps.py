@@ -74,11 +74,11 @@ def biases(pairs, n, m):
 
 
 MAPS = {
-    "softmax": (af.Softmax(0.8, B, V), dict(A=0.8 * B.T, V=V)),
+    "softmax": (af.Softmax(0.8, B=B, V=V), dict(A=0.8 * B.T, V=V)),
     "unnormalized": (af.Unnormalized(0.3, Q=Q, K=K, V=V), dict(A=0.3 * K.T @ Q, V=V)),
-    "hardmax": (af.Hardmax(B, V, tol=0.5), dict(A=B.T, V=V, tol=0.5)),
-    "l2": (af.L2(0.4, V, Q=Q, K=K), dict(Q=Q, K=K, V=V, g=0.4)),
-    "sigmoid": (af.Sigmoid(1.5, -0.7, B, V), dict(A=1.5 * B.T, V=V, bias=-0.7)),
+    "hardmax": (af.Hardmax(B=B, V=V, tol=0.5), dict(A=B.T, V=V, tol=0.5)),
+    "l2": (af.L2(0.4, V=V, Q=Q, K=K), dict(Q=Q, K=K, V=V, g=0.4)),
+    "sigmoid": (af.Sigmoid(1.5, bias=-0.7, B=B, V=V), dict(A=1.5 * B.T, V=V, bias=-0.7)),
     "linear": (af.Linear(0.6, Q=Q, K=K, V=V), dict(A=0.6 * K.T @ Q, V=V)),
 }
 PAIRS = {
@@ -184,11 +184,11 @@ def test_hardmax_emerging_leader():
 
 def test_softmax_tends_to_hardmax():
     x, y, w = jnp.asarray(X), jnp.asarray(Y), jnp.asarray(W)
-    hard = af.Hardmax(B, V)(x, y, w)
+    hard = af.Hardmax(B=B, V=V)(x, y, w)
     scores = np.sort(X @ B @ Y.T, axis=1)
     gap = np.min(scores[:, -1] - scores[:, -2])
     for beta in (10.0, 30.0, 1e4):
-        soft = af.Softmax(beta, B, V)(x, y, w)
+        soft = af.Softmax(beta, B=B, V=V)(x, y, w)
         bound = 2 * np.abs(Y @ V.T).max() * np.exp(-beta * gap) / W.min()  # mass off the best key times the range
         assert np.abs(soft - hard).max() <= bound + 1e-14
     assert np.abs(soft - hard).max() < 1e-14
@@ -266,7 +266,7 @@ CLOSURES = {
         1e-12,
     ),
     "l2": (
-        af.L2(1.0, VG, Q=QG, K=KG),
+        af.L2(1.0, V=VG, Q=QG, K=KG),
         [[0.17325873, 0.01360197], [0.05907554, 0.1386505]],
         [0.20985841, 0.01597041],
         1e-7,
@@ -334,6 +334,7 @@ def test_runs_of_every_map_are_stored(tmp_path):
         assert eqx.tree_equal(af.load(tmp_path / "run.nc").model.attention, attention)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_parameters_are_told_in_a_sentence():
     for make, words in (
         (lambda: af.Hardmax(tol=-1.0), "tol = -1 is negative"),

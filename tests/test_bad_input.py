@@ -150,6 +150,7 @@ def test_options_of_simulate(case):
 
 
 @pytest.mark.parametrize("case", BUILDERS)
+@pytest.mark.usefixtures("as_users_run")
 def test_builders(case):
     call, pattern = BUILDERS[case]
     refused(call, pattern)
@@ -302,6 +303,7 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
+@pytest.mark.usefixtures("as_users_run")
 def test_huge_integers_and_arrays_in_place_of_names(door):
     with pytest.raises(InputError):
         DOORS[door]()

@@ -200,7 +200,7 @@ def test_sigmoid_in_other_dimensions():
     def field(d):
         B, factor = np.zeros((d, d)), np.eye(d)
         B[:2, :2], factor[:2, :2] = ONE, L
-        return af.Sigmoid(0.5, 0.3, B=B).gaussian(jnp.asarray([*ALPHA, *np.zeros(d - 2)]), jnp.asarray(factor))
+        return af.Sigmoid(0.5, bias=0.3, B=B).gaussian(jnp.asarray([*ALPHA, *np.zeros(d - 2)]), jnp.asarray(factor))
 
     flat, *others = jax.jit(lambda: [field(d) for d in (2, 3, 4)])()
     for found, tol in zip(others, (1e-6, 2e-3), strict=True):

@@ -189,7 +189,7 @@ def small(matrix, d):
     "model, n, d, solver, weighted",
     [
         (lambda d: af.SelfAttention(beta=4.0), 32, 2, "rk4", False),
-        (lambda d: af.SelfAttention(af.Softmax(2.0, small(B, d), small(V, d))), 5, 3, "euler-retract", True),
+        (lambda d: af.SelfAttention(af.Softmax(2.0, B=small(B, d), V=small(V, d))), 5, 3, "euler-retract", True),
         (lambda d: af.SelfAttention(af.Unnormalized(1.0)), 5, 3, "euler", True),
         (lambda d: af.SelfAttention(af.Softmax(1.0, V=small(V, d)), space=af.Euclidean()), 7, 4, "rk4", True),
         (lambda d: af.SelfAttention(beta=4.0), 7, 20, "euler-retract", True),

@@ -24,7 +24,7 @@ def softmax(beta, B, V, x=Y, mask=0.0):
 
 def test_heads_are_summed():
     B, V, out = MATRICES[0:3], MATRICES[3:6], MATRICES[6:9]
-    heads = [af.Softmax(0.5 + h, B[h], V[h]) for h in range(3)]
+    heads = [af.Softmax(0.5 + h, B=B[h], V=V[h]) for h in range(3)]
     causal = np.where(np.tri(N) > 0, -0.2 * np.subtract.outer(np.arange(N), np.arange(N)), -np.inf)
     y, w = jnp.asarray(Y), jnp.asarray(W)
     for pairs, mask in ((af.pairsums.Full(), 0.0), (af.Causal(slope=0.2), causal)):
@@ -43,16 +43,16 @@ def test_heads_are_summed():
 def test_heads_of_all_maps():
     B, V = MATRICES[:2]
     heads = [
-        af.Softmax(0.7, B, V),
-        af.Sinkhorn(0.7, B),
-        af.Hardmax(B),
-        af.Softmax(1.1, MATRICES[2], V),
-        af.L2(0.3, V),
+        af.Softmax(0.7, B=B, V=V),
+        af.Sinkhorn(0.7, B=B),
+        af.Hardmax(B=B),
+        af.Softmax(1.1, B=MATRICES[2], V=V),
+        af.L2(0.3, V=V),
         af.Sigmoid(0.5, bias=-1.0),
         af.Linear(0.2),
         af.Unnormalized(0.1, shifted=True),
-        af.Sinkhorn(0.3, MATRICES[3]),
-        af.Sinkhorn(0.3, B, half_steps=3),
+        af.Sinkhorn(0.3, B=MATRICES[3]),
+        af.Sinkhorn(0.3, B=B, half_steps=3),
         af.MultiHead([af.Softmax(), af.Softmax(2.0)]),
     ]
     y, w = jnp.asarray(Y), jnp.asarray(W)
@@ -69,7 +69,7 @@ def test_no_loop_over_heads_that_share_their_structure():
     """The program of sixteen heads has as many matrix products as that of two."""
 
     def products(H):
-        attention = af.MultiHead([af.Softmax(1.0, MATRICES[h % 12], MATRICES[0]) for h in range(H)], W=[1.0] * H)
+        attention = af.MultiHead([af.Softmax(1.0, B=MATRICES[h % 12], V=MATRICES[0]) for h in range(H)], W=[1.0] * H)
         return str(jax.make_jaxpr(lambda x: attention(x, x))(jnp.asarray(Y))).count("dot_general")
 
     assert products(16) == products(2)
@@ -115,7 +115,7 @@ def test_gaussian_closure_of_two_heads():
     z = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     w = np.exp(-np.sum(z**2, axis=1) / 2)
     y = alpha + z @ np.linalg.cholesky(sigma).T
-    attention = af.MultiHead([af.Softmax(1.0, A[h].T, V[h]) for h in range(2)])
+    attention = af.MultiHead([af.Softmax(1.0, B=A[h].T, V=V[h]) for h in range(2)])
     got = attention(jnp.asarray(X[:, :2]), jnp.asarray(y), jnp.asarray(w / w.sum()))
     expected = sum((alpha + X[:, :2] @ (sigma @ A[h]).T) @ V[h].T for h in range(2))
     np.testing.assert_allclose(got, expected, atol=1e-10)
@@ -123,7 +123,7 @@ def test_gaussian_closure_of_two_heads():
 
 def test_sinkhorn_heads_are_warm_started():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    heads = [af.Sinkhorn(0.4, MATRICES[0]), af.Softmax(), af.Sinkhorn(0.6, MATRICES[1])]
+    heads = [af.Sinkhorn(0.4, B=MATRICES[0]), af.Softmax(), af.Sinkhorn(0.6, B=MATRICES[1])]
     attention = af.MultiHead(heads)
     state = attention.warm(y, w, None)
     np.testing.assert_allclose(state[0], [heads[0].warm(y, w, None), heads[2].warm(y, w, None)], rtol=1e-12)
@@ -138,10 +138,10 @@ def test_sinkhorn_heads_are_warm_started():
 
 def test_schedules_gradients_and_storage(tmp_path):
     x0 = jnp.asarray(Y / np.linalg.norm(Y, axis=1)[:, None])
-    heads = [af.Softmax(af.Piecewise([0.5], [1.0, 3.0]), MATRICES[0]), af.Softmax(2.0, MATRICES[1]), af.Hardmax()]
+    heads = [af.Softmax(af.Piecewise([0.5], [1.0, 3.0]), B=MATRICES[0]), af.Softmax(2.0, B=MATRICES[1]), af.Hardmax()]
     attention = af.MultiHead(heads, W=MATRICES[:3])
     model = af.SelfAttention(attention, space=af.Euclidean())
-    late = af.MultiHead([af.Softmax(3.0, MATRICES[0]), *heads[1:]], W=MATRICES[:3])
+    late = af.MultiHead([af.Softmax(3.0, B=MATRICES[0]), *heads[1:]], W=MATRICES[:3])
     np.testing.assert_allclose(model.force(0.7, x0, None), late(x0, x0), rtol=1e-12)
     gradient = eqx.filter_jit(eqx.filter_grad(lambda a: jnp.sum(a(x0, x0) ** 2)))(late)
     assert all(np.isfinite(g).all() and np.any(g) for g in (gradient.W, gradient.heads[0].B, gradient.heads[1].beta))
@@ -168,6 +168,7 @@ def test_registered_heads_stand_at_several_temperatures():
     np.testing.assert_allclose(attention(y @ rotation, y @ rotation), attention(y, y) @ rotation, rtol=1e-10)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_bad_heads_are_told_in_a_sentence():
     for make, words in (
         (lambda: af.MultiHead([]), "give at least one"),

@@ -457,7 +457,7 @@ B, V, Q = (np.random.default_rng(seed).standard_normal((3, 3)) / 2 for seed in (
 STRICT = af.Causal(strict=True, slope=0.3)
 FLOWS = [
     (af.Softmax(4.0), af.Sphere(), af.pairsums.Full(), "rk4", 8, False),
-    (af.Softmax(2.0, B, V), af.Sphere(), af.pairsums.Full(), "euler-retract", 5, True),
+    (af.Softmax(2.0, B=B, V=V), af.Sphere(), af.pairsums.Full(), "euler-retract", 5, True),
     (af.Softmax(4.0), af.Sphere(), STRICT, "euler", 33, True),
     (af.Softmax(1.0, V=-V), af.Euclidean(), af.pairsums.Full(), "rk4", 33, True),
     (af.Softmax(1.0, V=V), af.Euclidean(), af.Causal(), "euler-retract", 8, False),
@@ -489,7 +489,7 @@ def test_trajectories_are_those_of_float64(attention, space, pairs, solver, n, w
 @pytest.mark.parametrize(("solver", "matrix"), [("rk4", None), ("euler-retract", V)])
 def test_trajectories_do_not_depend_on_what_they_do_not_see(solver, matrix):
     """The first token weighs nothing, and the sixth is seen by those after it alone."""
-    model = af.SelfAttention(af.Softmax(4.0, B, matrix), pairs=af.Causal())
+    model = af.SelfAttention(af.Softmax(4.0, B=B, V=matrix), pairs=af.Causal())
     x = cloud(np.random.default_rng(0), 9, 3, dtype=np.float64)
     w = jnp.arange(9) / 36
     bad = jnp.asarray(x).at[0].set(jnp.nan).at[5, 1].set(jnp.inf)

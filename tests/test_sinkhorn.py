@@ -68,7 +68,7 @@ def test_converged_plan_is_doubly_stochastic(parameters, weights):
 
 
 def test_potentials_belong_to_the_keys():
-    attention = af.Sinkhorn(0.7, B, V, **TIGHT)
+    attention = af.Sinkhorn(0.7, B=B, V=V, **TIGHT)
     y, w = jnp.asarray(Y), jnp.asarray(W)
     f, h = potentials(0.7 * Y @ B @ Y.T, W, 4000)
     kappa = W * np.exp(0.7 * X @ B @ Y.T + h)
@@ -80,7 +80,7 @@ def test_potentials_belong_to_the_keys():
 
 
 def test_tokens_without_weight_and_split_tokens_change_nothing():
-    for attention in (af.Sinkhorn(0.7, B, V, **TIGHT), af.Sinkhorn(3.0, **TIGHT)):
+    for attention in (af.Sinkhorn(0.7, B=B, V=V, **TIGHT), af.Sinkhorn(3.0, **TIGHT)):
         y, w = jnp.asarray(Y), jnp.asarray(W)
         plain = attention(y, y, w)
         more = jnp.concatenate([y, jnp.asarray(X[:1])])
@@ -125,19 +125,20 @@ def test_half_steps(pairs, half_steps):
         "alibi": np.where(lag < 0, -np.inf, -0.3 * lag),
         "outside": np.where(lag < 0, -np.inf, -0.3 * lag),
     }[pairs]
-    attention = af.Sinkhorn(0.7, B, V, half_steps=half_steps)
+    attention = af.Sinkhorn(0.7, B=B, V=V, half_steps=half_steps)
     got = attention(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
     P = plan(0.7 * Y @ B @ Y.T + mask, W, steps=half_steps // 2)
     np.testing.assert_allclose(got, P @ Y @ V.T, rtol=1e-12, atol=1e-14)
     if half_steps == 1:
-        softmax = af.Softmax(0.7, B, V)(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
+        softmax = af.Softmax(0.7, B=B, V=V)(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
         np.testing.assert_array_equal(got, softmax)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_half_steps_converge_and_are_odd():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    limit = af.Sinkhorn(0.2, B, V, **TIGHT)(y, y, w)
-    errors = [np.abs(af.Sinkhorn(0.2, B, V, half_steps=n)(y, y, w) - limit).max() for n in (1, 9, 101)]
+    limit = af.Sinkhorn(0.2, B=B, V=V, **TIGHT)(y, y, w)
+    errors = [np.abs(af.Sinkhorn(0.2, B=B, V=V, half_steps=n)(y, y, w) - limit).max() for n in (1, 9, 101)]
     assert errors[1] < errors[0] / 2 and errors[2] < 1e-9
     assert af.Sinkhorn(half_steps=0).half_steps is None  # what a command line says
     for half_steps in (2, -1, 4):
@@ -153,12 +154,12 @@ def test_causal_pairs_with_other_queries():
     """The last queries of a prompt: their rows are those of the whole prompt."""
     y, w = jnp.asarray(Y), jnp.asarray(W)
     for pairs in (af.Causal(slope=0.3), af.Causal(strict=True)):
-        attention = af.Sinkhorn(0.7, B, V, half_steps=3)
+        attention = af.Sinkhorn(0.7, B=B, V=V, half_steps=3)
         np.testing.assert_allclose(
             attention(y[-2:], y, w, pairs=pairs), attention(y, y, w, pairs=pairs)[-2:], rtol=1e-12
         )
     labels = jnp.arange(N)
-    attention = af.Sinkhorn(0.7, B, V, **TIGHT)
+    attention = af.Sinkhorn(0.7, B=B, V=V, **TIGHT)
     np.testing.assert_allclose(
         attention(y[:2], y, w, pairs=af.pairsums.Full(skip=(labels[:2], labels))),
         attention(y, y, w, pairs=af.pairsums.Full(skip=labels))[:2],
@@ -253,7 +254,7 @@ def test_averaged_update_contracts_by_a_third_at_every_temperature():
 
 
 def test_single_precision_converges_to_its_round_off():
-    attention = af.Sinkhorn(5.0, B)
+    attention = af.Sinkhorn(5.0, B=B)
     found = jax.jit(lambda x: attention.potentials(x))(jnp.asarray(Y, jnp.float32))
     assert found.converged and found.h.dtype == jnp.float32
     exact = attention.potentials(jnp.asarray(Y))
@@ -262,7 +263,7 @@ def test_single_precision_converges_to_its_round_off():
 
 def test_warm_start_takes_fewer_iterations():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    for attention in (af.Sinkhorn(0.7, B), af.Sinkhorn(4.0)):
+    for attention in (af.Sinkhorn(0.7, B=B), af.Sinkhorn(4.0)):
         state = attention.warm(y, w, None)
         cold, warm = attention.potentials(y, w), attention.potentials(y, w, state=state)
         assert warm.iterations <= 1 < cold.iterations / 5
@@ -275,7 +276,7 @@ def test_warm_start_takes_fewer_iterations():
 
 def test_warm_started_steps_are_the_steps():
     """Of the fixed-step scheme here; the energy test below integrates with the adaptive one."""
-    attention = af.Sinkhorn(0.7, B, V, **TIGHT)
+    attention = af.Sinkhorn(0.7, B=B, V=V, **TIGHT)
     model = af.SelfAttention(attention)
     x = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
     run = af.simulate(model, x, t1=0.2, dt=0.02, solver="euler-retract", save=2)
@@ -290,7 +291,7 @@ def test_warm_started_steps_are_the_steps():
 
 def test_not_converged_is_not_a_number_and_told():
     y, w = jnp.asarray(Y), jnp.asarray(W)
-    slow = af.Sinkhorn(3.0, B, max_iterations=2)
+    slow = af.Sinkhorn(3.0, B=B, max_iterations=2)
     assert np.isnan(slow(y, y, w)).all()
     found = slow.potentials(y, w)
     assert not found.converged and found.iterations == 2
@@ -304,7 +305,7 @@ def test_not_converged_is_not_a_number_and_told():
 def test_run_ends_where_it_does_not_converge(solver):
     """Colder from t = 1/2 on, too cold for the iterations allowed: what was reached before is kept."""
     x0 = af.sphere.uniform(n=6, d=D, key=jax.random.key(0))
-    model = af.SelfAttention(af.Sinkhorn(af.Piecewise([0.5], [0.1, 500.0]), B, max_iterations=50))
+    model = af.SelfAttention(af.Sinkhorn(af.Piecewise([0.5], [0.1, 500.0]), B=B, max_iterations=50))
     options = {"t1": 1.0, "save": 11, "solver": solver, **({} if solver == "tsit5" else {"dt": 0.05})}
     run = af.simulate(model, x0, throw=False, **options)
     assert run.result is af.Outcome.NOT_CONVERGED
@@ -320,8 +321,8 @@ def test_nothing_to_attend_to():
     y, w = jnp.asarray(Y), jnp.asarray(W)
     alone = af.pairsums.Full(skip=jnp.zeros(N, int))
     for attention, pairs, rows in (
-        (af.Sinkhorn(0.7, B), alone, slice(None)),
-        (af.Sinkhorn(0.7, B, half_steps=3), af.Causal(strict=True), slice(1)),
+        (af.Sinkhorn(0.7, B=B), alone, slice(None)),
+        (af.Sinkhorn(0.7, B=B, half_steps=3), af.Causal(strict=True), slice(1)),
     ):
         velocity = jax.jit(lambda x, a=attention, p=pairs: a(x, x, w, pairs=p))
         gradient = jax.jit(jax.jacrev(velocity))(y)
@@ -332,10 +333,10 @@ def test_nothing_to_attend_to():
 # ---------------------------------------------------------------------------------------------- derivatives
 
 CASES = {
-    "alternating": (af.Sinkhorn(0.7, B, V, **TIGHT), af.pairsums.Full()),
+    "alternating": (af.Sinkhorn(0.7, B=B, V=V, **TIGHT), af.pairsums.Full()),
     "averaged": (af.Sinkhorn(1.3, V=V, **TIGHT), af.pairsums.Full()),
     "skip": (af.Sinkhorn(0.7, V=V, **TIGHT), af.pairsums.Full(skip=jnp.arange(N))),
-    "half-steps": (af.Sinkhorn(0.7, B, V, half_steps=5), af.Causal(slope=0.2)),
+    "half-steps": (af.Sinkhorn(0.7, B=B, V=V, half_steps=5), af.Causal(slope=0.2)),
 }
 
 
@@ -367,7 +368,7 @@ def test_forward_and_reverse_derivatives(case):
 
 
 def test_second_derivative():
-    attention = af.Sinkhorn(0.7, B, **TIGHT)
+    attention = af.Sinkhorn(0.7, B=B, **TIGHT)
     c, v = (jnp.asarray(a) for a in np.random.default_rng(2).normal(size=(2, N, D)))
 
     @jax.jit
@@ -381,7 +382,7 @@ def test_second_derivative():
 
 def test_memory_is_linear_in_the_tokens():
     """Velocity and both derivatives at n = 4096 without an n-by-n array (which would take 134 MB)."""
-    attention = af.Sinkhorn(0.7, B)
+    attention = af.Sinkhorn(0.7, B=B)
     x = jax.ShapeDtypeStruct((4096, D), jnp.float64)
 
     def velocity(x):
@@ -421,7 +422,7 @@ def test_energy_of_a_gaussian():
 def test_flow_climbs_or_descends_its_energy(sign):
     """Row P11: for V = +A, -A symmetric dE/dt = +2, -2 times the mean square velocity."""
     A = B + B.T
-    attention = af.Sinkhorn(1.0, A, sign * A, **TIGHT)
+    attention = af.Sinkhorn(1.0, B=A, V=sign * A, **TIGHT)
     model = af.SelfAttention(attention, space=af.Euclidean())
     y, w = jnp.asarray(Y), jnp.asarray(W)
     velocity = attention(y, y, w)
@@ -454,6 +455,6 @@ def test_energy_is_refused_where_there_is_none():
 def test_run_is_stored(tmp_path):
     x0 = af.sphere.uniform(n=4, d=D, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(af.Sinkhorn(half_steps=3)), x0, t1=0.1, dt=0.1, solver="euler", save=2)
-    for attention in (run.model.attention, af.Sinkhorn(0.7, B, tol=1e-8, max_iterations=77)):
+    for attention in (run.model.attention, af.Sinkhorn(0.7, B=B, tol=1e-8, max_iterations=77)):
         dataclasses.replace(run, model=af.SelfAttention(attention)).save(tmp_path / "run.nc")
         assert eqx.tree_equal(af.load(tmp_path / "run.nc").model.attention, attention)

@@ -94,7 +94,7 @@ SIGMOID = [
 def test_sigmoid_attention_on_the_line(row, tokens, projected, steps):
     """P16."""
     a, b, alpha, t = SIGMOID_ROWS[row]
-    attention = af.Sigmoid(abs(a), b, B=[[np.sign(a)]])
+    attention = af.Sigmoid(abs(a), bias=b, B=[[np.sign(a)]])
     z = af.gaussian.midpoints(2048)
     x = moved(attention, (alpha + z / z.std())[:, None], t, steps)[-1, :, 0]
     assert [x.mean(), x.var()] == pytest.approx(tokens[:2], abs=1e-3)

@@ -1,13 +1,19 @@
 """Parameters of attention maps and models: numbers and matrices, or schedules of them, checked once."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import ArrayLike
 
 from .checks import is_concrete, real_array
 from .errors import InputError
+
+# What a numeric argument of a map or a model may be: a number, an array (lists will do), or a schedule: a module that
+# gives the value at time t when called with t, such as `Piecewise`.
+Parameter = ArrayLike | Sequence[Any] | eqx.Module
 
 
 def parameter(name: str, value: Any, ndim: int) -> Any:

@@ -18,10 +18,10 @@ ROWS = [
     Abstract("models.AbstractSchedule"),
     Call(  # other maps: test_properties.py
         "models.field",
-        arguments=lambda: {"model": af.SelfAttention(beta=2.0), "t": 0.0, "x": SPHERE, "w": WEIGHTS},
-        traced=("x", "w"),
+        arguments=lambda: {"model": af.SelfAttention(beta=2.0), "t": 0.0, "x": SPHERE, "weights": WEIGHTS},
+        traced=("x", "weights"),
         points=("x",),
-        weights="w",
+        weights="weights",
         permutation=rows_permuted,
         rotation=turned,
         splitting=first_rows,

@@ -9,7 +9,7 @@ ON_HOST = {"jit": "NumPy and SciPy compute it: values cannot be traced"}
 
 
 def of_map(**more):
-    return lambda: {"attention": af.Softmax(1.0, SYMMETRIC), "x": POINTS, "weights": WEIGHTS, **more}
+    return lambda: {"attention": af.Softmax(1.0, B=SYMMETRIC), "x": POINTS, "weights": WEIGHTS, **more}
 
 
 ROWS = [

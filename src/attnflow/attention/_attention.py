@@ -41,7 +41,7 @@ class Zonal(NamedTuple):
 
 
 class AbstractAttention(eqx.Module):
-    r"""A map `(x, y, w) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
+    r"""A map `(x, y, weights) -> velocity`; queries `(n, d)`, keys `(m, d)`, weights `(m,)` or `None` for equal ones.
 
     A map is a `score`, a matrix `V` of values, and what it makes of a row of scores, `reduce` of `pair_sums`; the
     velocity follows. A map that weighs its keys by more than their mass has `log_weights` of its own, and one that
@@ -51,7 +51,7 @@ class AbstractAttention(eqx.Module):
     A query that no key is left for gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
 
-    The rest of the library asks a map what it can do, never which class it is:
+    The rest of the library looks at what a map can do, never at its class:
 
     - `exponential`: the weights are $e^{s}$ times the masses, normalised or not. Such maps have spectral sums,
       `long_time` and trajectory kernels, where their score allows.
@@ -79,13 +79,13 @@ class AbstractAttention(eqx.Module):
         self,
         x: Float[Array, "n d"],
         y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
+        weights: Float[Array, " m"] | None = None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n p"]:
-        log_w = self.log_weights(y, w, pairs=pairs, kernel=kernel, state=state)
+        log_w = self.log_weights(y, weights, pairs=pairs, kernel=kernel, state=state)
         values = self.values(y)
         return pair_sums(self.score, x, y, values, log_w=log_w, pairs=pairs, reduce=self.reduce, kernel=kernel)[0]
 
@@ -96,14 +96,14 @@ class AbstractAttention(eqx.Module):
     def log_weights(
         self,
         y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
+        weights: Float[Array, " m"] | None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, " m"] | None:
         """The log weights of the keys in the sums over pairs."""
-        return log_weights(w)
+        return log_weights(weights)
 
     def matrix(
         self,

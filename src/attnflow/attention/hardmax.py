@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from .. import pairsums
 from ..errors import InputError
 from ..pairsums import Inner
-from ..parameters import non_negative, parameter, score_matrices
+from ..parameters import Parameter, non_negative, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 
@@ -34,7 +34,15 @@ class Hardmax(AbstractAttention):
     Q: Any
     K: Any
 
-    def __init__(self, B: Any = None, V: Any = None, *, tol: Any = 0.0, Q: Any = None, K: Any = None):
+    def __init__(
+        self,
+        *,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+        tol: Parameter = 0.0,
+    ):
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)
         self.tol = non_negative("tol", tol)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from ..pairsums import SquaredDistance
 from ..pairsums.algebra import matmul
-from ..parameters import non_negative, parameter
+from ..parameters import Parameter, non_negative, parameter
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, inverse
@@ -33,7 +33,15 @@ class L2(AbstractAttention):
     K: Any
     by_difference: bool = eqx.field(static=True)
 
-    def __init__(self, g: Any = 1.0, V: Any = None, *, Q: Any = None, K: Any = None, by_difference: bool = False):
+    def __init__(
+        self,
+        g: Parameter = 1.0,
+        *,
+        V: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+        by_difference: bool = False,
+    ):
         self.g = non_negative("g", g)
         self.V, self.Q, self.K = parameter("V", V, 2), parameter("Q", Q, 2), parameter("K", K, 2)
         self.by_difference = by_difference

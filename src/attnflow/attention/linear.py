@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from ..pairsums import AbstractPairs, Full, Inner, Pointwise
 from ..pairsums.algebra import matmul
-from ..parameters import inverse_temperature, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, gaussian_scores
@@ -32,7 +32,15 @@ class Linear(AbstractAttention):
     Q: Any
     K: Any
 
-    def __init__(self, beta: Any = 1.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None):
+    def __init__(
+        self,
+        beta: Parameter = 1.0,
+        *,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+    ):
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)
@@ -53,20 +61,20 @@ class Linear(AbstractAttention):
         self,
         x: Float[Array, "n d"],
         y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
+        weights: Float[Array, " m"] | None = None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n p"]:
-        if w is not None:  # what has no weight does not matter, even if it is NaN, as in every sum over pairs
-            y = jnp.where(w[:, None] == 0, 0, y)
+        if weights is not None:  # what has no weight does not matter, even if it is NaN, as in every sum over pairs
+            y = jnp.where(weights[:, None] == 0, 0, y)
         if pairs.complete and not pairs.normalized:
             values = self.values(y)
             queries, keys, *_ = self.score.project(x, y)
-            weighted = values / y.shape[0] if w is None else w.astype(y.dtype)[:, None] * values
+            weighted = values / y.shape[0] if weights is None else weights.astype(y.dtype)[:, None] * values
             return matmul(queries, matmul(keys.T, weighted))
-        return super().__call__(x, y, w, pairs=pairs, kernel=kernel)
+        return super().__call__(x, y, weights, pairs=pairs, kernel=kernel)
 
     @property
     def closure(self) -> str:

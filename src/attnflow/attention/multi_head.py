@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
-from ..parameters import parameter
+from ..parameters import Parameter, parameter
 from ..registry import Entry, Param
-from ..spaces import is_concrete
+from ..spaces import Count, Numbers, is_concrete
 from ._attention import AbstractAttention
 from ._gaussian import AffineField
 from .softmax import Softmax
@@ -35,31 +35,42 @@ class MultiHead(AbstractAttention):
     heads: tuple[AbstractAttention, ...]
     W: Any
 
-    def __init__(self, heads: Any, W: Any = None):
+    def __init__(self, heads: Iterable[AbstractAttention], W: Parameter | None = None):
         self.heads = tuple(heads) if isinstance(heads, Iterable) else ()
         if not self.heads or not all(isinstance(head, AbstractAttention) for head in self.heads):
             raise InputError("the heads are not attention maps; give at least one, for example [Softmax(beta=1.0)].")
         self.W = _output_matrices(W, len(self.heads))
 
     @classmethod
-    def split(cls, H: Any, *, Q: Any, K: Any, V: Any, W: Any = None, beta: Any = None) -> "MultiHead":
+    def split(
+        cls,
+        H: Count,
+        *,
+        Q: Numbers,
+        K: Numbers,
+        V: Numbers,
+        W: Numbers | None = None,
+        beta: Parameter | None = None,
+    ) -> "MultiHead":
         r"""Softmax heads from full matrices: head $h$ of $H$ owns rows $hk, \dots, (h+1)k - 1$ of $Q, K, V$ and $W$.
 
         It acts by $W_h^\top V_h$; `W=None` is the identity, so that it moves the coordinates of its own rows alone.
         `beta=None` is $1/\sqrt k$.
         """
         H = whole("H", H)
-        Q, K, V = (parameter(name, M, 2) for name, M in (("Q", Q), ("K", K), ("V", V)))
-        if any(M is None for M in (Q, K, V)):
+        queries, keys, values = (parameter(name, M, 2) for name, M in (("Q", Q), ("K", K), ("V", V)))
+        if any(M is None for M in (queries, keys, values)):
             raise InputError("Q, K and V are split by rows; give all three as matrices.")
-        W = jnp.eye(V.shape[0], dtype=V.dtype) if W is None else parameter("W", W, 2)
-        if any(M.ndim != 2 or M.shape[0] != V.shape[0] or M.shape[0] % H for M in (Q, K, V, W)):
-            shapes = ", ".join(str(M.shape) for M in (Q, K, V, W))
+        output = jnp.eye(values.shape[0], dtype=values.dtype) if W is None else parameter("W", W, 2)
+        matrices = (queries, keys, values, output)
+        if any(M.ndim != 2 or M.shape[0] != values.shape[0] or M.shape[0] % H for M in matrices):
+            shapes = ", ".join(str(M.shape) for M in matrices)
             raise InputError(f"matrices of shapes {shapes} do not split into H = {H} heads of the same number of rows.")
-        k = V.shape[0] // H
-        beta = k**-0.5 if beta is None else beta
+        k = values.shape[0] // H
+        scale = k**-0.5 if beta is None else beta
         rows = [slice(h * k, (h + 1) * k) for h in range(H)]
-        return cls([Softmax(beta, Q=Q[r], K=K[r], V=V[r]) for r in rows], jnp.stack([W[r].T for r in rows]))
+        heads = [Softmax(scale, Q=queries[r], K=keys[r], V=values[r]) for r in rows]
+        return cls(heads, jnp.stack([output[r].T for r in rows]))
 
     @property
     def clock(self) -> str:
@@ -103,7 +114,7 @@ class MultiHead(AbstractAttention):
         self,
         x: Float[Array, "n d"],
         y: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
+        weights: Float[Array, " m"] | None = None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
@@ -113,7 +124,7 @@ class MultiHead(AbstractAttention):
         states = [None] * len(groups) if state is None else state
 
         def velocities(head: AbstractAttention, state: Any) -> Float[Array, "n p"]:
-            return head(x, y, w, pairs=pairs, kernel=kernel, state=state)
+            return head(x, y, weights, pairs=pairs, kernel=kernel, state=state)
 
         total = jnp.zeros((), x.dtype)
         for members, state in zip(groups, states, strict=True):
@@ -123,7 +134,7 @@ class MultiHead(AbstractAttention):
     def warm(
         self,
         x: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
+        weights: Float[Array, " m"] | None,
         state: Any,
         *,
         pairs: AbstractPairs = Full(),
@@ -134,7 +145,7 @@ class MultiHead(AbstractAttention):
         states = [None] * len(groups) if state is None else state
 
         def warm(head: Any, state: Any) -> Any:
-            return head.warm(x, w, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
+            return head.warm(x, weights, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
 
         return [_together(warm, self.heads, g, s) for g, s in zip(groups, states, strict=True)]
 
@@ -165,12 +176,12 @@ class MultiHead(AbstractAttention):
 
 def _groups(heads: tuple[AbstractAttention, ...]) -> list[list[int]]:
     """Indices of heads that share class, flags and shapes, in order of appearance."""
-    found: dict[Any, list[int]] = {}
+    groups: dict[Any, list[int]] = {}
     for index, head in enumerate(heads):
         leaves, structure = jax.tree.flatten(head)
         key = (structure, *((leaf.shape, leaf.dtype) if eqx.is_array(leaf) else leaf for leaf in leaves))
-        found.setdefault(key, []).append(index)
-    return list(found.values())
+        groups.setdefault(key, []).append(index)
+    return list(groups.values())
 
 
 def _together(fn: Callable[..., Any], heads: tuple[AbstractAttention, ...], members: list[int], state: Any) -> Any:

@@ -8,7 +8,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError
 from ..pairsums import AbstractScore, Inner, Pointwise, Projected
-from ..parameters import inverse_temperature, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField
@@ -58,7 +58,16 @@ class Sigmoid(AbstractAttention):
     Q: Any
     K: Any
 
-    def __init__(self, beta: Any = 1.0, bias: Any = 0.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None):
+    def __init__(
+        self,
+        beta: Parameter = 1.0,
+        *,
+        bias: Parameter = 0.0,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+    ):
         self.beta = inverse_temperature(beta)
         self.bias = parameter("bias", bias, ndim=0)
         if self.bias is None:

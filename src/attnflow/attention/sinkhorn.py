@@ -11,9 +11,9 @@ from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
 from ..pairsums.algebra import matmul
-from ..parameters import inverse_temperature, non_negative, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, non_negative, parameter, score_matrices
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Sphere, log_weights
+from ..spaces import AbstractSpace, Count, Sphere, log_weights
 from ._attention import AbstractAttention
 from ._energy import AbstractEnergy, check_gradient, direction
 from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
@@ -49,8 +49,8 @@ class Sinkhorn(AbstractAttention):
     - `half_steps`: an odd number, or `None` (or 0) for converged.
     - `tol`: converged when the potentials change by less (or by round-off, if that is more) in an iteration.
     - `max_iterations`: if that is not reached, the velocity is NaN, so a run ends, with `Outcome.NOT_CONVERGED`;
-      `potentials(x, w).converged` says it for one cloud. (No plan may exist: a token without its self term that holds
-      more than half the weight.)
+      `potentials(x, weights).converged` says it for one cloud. (No plan may exist: a token without its self term that
+      holds more than half the weight.)
 
     Converged, it refuses causal pairs: only the identity is triangular with rows and columns summing to one.
 
@@ -70,15 +70,15 @@ class Sinkhorn(AbstractAttention):
 
     def __init__(
         self,
-        beta: Any = 1.0,
-        B: Any = None,
-        V: Any = None,
+        beta: Parameter = 1.0,
         *,
-        Q: Any = None,
-        K: Any = None,
-        half_steps: Any = None,
-        tol: Any = 1e-9,
-        max_iterations: Any = 1000,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+        half_steps: Count | None = None,
+        tol: Parameter = 1e-9,
+        max_iterations: Count = 1000,
     ):
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
@@ -105,17 +105,17 @@ class Sinkhorn(AbstractAttention):
     def reduce(self) -> str:
         return "softmax"
 
-    def __call__(self, x, y, w=None, *, pairs=Full(), kernel="auto", state=None):
+    def __call__(self, x, y, weights=None, *, pairs=Full(), kernel="auto", state=None):
         if len(x) != len(y) and not isinstance(pairs, Full | Causal | Positional):
             raise InputError(
                 f"Sinkhorn attention does not know how {len(y)} keys see each other from {type(pairs).__name__} pairs "
                 f"of {len(x)} queries; give Full, Causal or Positional pairs."
             )
-        return super().__call__(x, y, w, pairs=pairs, kernel=kernel, state=state)
+        return super().__call__(x, y, weights, pairs=pairs, kernel=kernel, state=state)
 
-    def log_weights(self, y, w, *, pairs=Full(), kernel="auto", state=None):
+    def log_weights(self, y, weights, *, pairs=Full(), kernel="auto", state=None):
         """The masses times $e^h$; not a number where the potentials did not converge."""
-        plan = self._plan(y, w, _own_pairs(pairs), kernel)
+        plan = self._plan(y, weights, _own_pairs(pairs), kernel)
         h, _, converged = self._iterated(plan, state)
         return plan.log_w + jnp.where(converged, h, jnp.nan)
 
@@ -147,14 +147,14 @@ class Sinkhorn(AbstractAttention):
     def potentials(
         self,
         x: Float[Array, "m d"],
-        w: Float[Array, " m"] | None = None,
+        weights: Float[Array, " m"] | None = None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
         state: Float[Array, " m"] | None = None,
     ) -> Potentials:
         """The potentials of a cloud, NaN if they did not converge; `state` is a first guess of `h`."""
-        plan = self._plan(x, w, _own_pairs(pairs), kernel)
+        plan = self._plan(x, weights, _own_pairs(pairs), kernel)
         h, iterations, converged = self._iterated(plan, state)
         f, h = (jnp.where(converged, p, jnp.nan) for p in (plan.row(h), h))
         return Potentials(f, h, iterations, converged)
@@ -162,21 +162,21 @@ class Sinkhorn(AbstractAttention):
     def warm(
         self,
         x: Float[Array, "m d"],
-        w: Float[Array, " m"] | None,
+        weights: Float[Array, " m"] | None,
         state: Float[Array, " m"] | None,
         *,
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
     ) -> Float[Array, " m"] | None:
-        """The `state` for calls near the cloud `(x, w)`: the potential `h` there, not differentiated.
+        """The `state` for calls near the cloud `(x, weights)`: the potential `h` there, not differentiated.
 
         `state` is that of a cloud not far away, or `None`. A state that is not finite says: not converged.
         """
         if self.half_steps is not None:
             return None
-        frozen = jax.tree.map(jax.lax.stop_gradient, (self, x, w, state, pairs))
-        attention, x, w, state, pairs = frozen
-        return attention.potentials(x, w, pairs=pairs, kernel=kernel, state=state).h
+        frozen = jax.tree.map(jax.lax.stop_gradient, (self, x, weights, state, pairs))
+        attention, x, weights, state, pairs = frozen
+        return attention.potentials(x, weights, pairs=pairs, kernel=kernel, state=state).h
 
     def _plan(self, y: Array, w: Array | None, pairs: AbstractPairs, kernel: str) -> "_Plan":
         given = pairs.pairs if isinstance(pairs, Transposed) else pairs
@@ -236,8 +236,8 @@ class TransportEnergy(AbstractEnergy):
 
     def value(self, x, weights=None, *, scale=None, kernel="auto"):
         self.scale(scale)
-        found = self.attention.potentials(x, weights, kernel=kernel)
-        total = found.f + found.h
+        potentials = self.attention.potentials(x, weights, kernel=kernel)
+        total = potentials.f + potentials.h
         return -jnp.mean(total) if weights is None else -jnp.sum(jnp.where(weights > 0, weights * total, 0))
 
     def log_metric(self, x, weights=None, *, scale=None):

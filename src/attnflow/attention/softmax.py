@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from ..pairsums import Inner
 from ..pairsums.algebra import matmul
-from ..parameters import inverse_temperature, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 from ._gaussian import AffineField, affine_field, gaussian_scores
@@ -28,7 +28,15 @@ class Softmax(AbstractAttention):
     Q: Any
     K: Any
 
-    def __init__(self, beta: Any = 1.0, B: Any = None, V: Any = None, *, Q: Any = None, K: Any = None):
+    def __init__(
+        self,
+        beta: Parameter = 1.0,
+        *,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
+    ):
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..pairsums import Inner, Total
-from ..parameters import inverse_temperature, parameter, score_matrices
+from ..parameters import Parameter, inverse_temperature, parameter, score_matrices
 from ..registry import Entry, Param
 from ._attention import AbstractAttention
 
@@ -36,14 +36,14 @@ class Unnormalized(AbstractAttention):
 
     def __init__(
         self,
-        beta: Any = 1.0,
-        B: Any = None,
-        V: Any = None,
+        beta: Parameter = 1.0,
         *,
+        V: Parameter | None = None,
+        B: Parameter | None = None,
+        Q: Parameter | None = None,
+        K: Parameter | None = None,
         shifted: bool = False,
         gradient: bool = False,
-        Q: Any = None,
-        K: Any = None,
     ):
         if shifted and gradient:
             raise InputError("shifted and gradient are two clocks for one flow; choose one of them.")

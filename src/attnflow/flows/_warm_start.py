@@ -35,12 +35,12 @@ class Started(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
-        return self.model.force(t, x, w, key=key, kernel=kernel, state=self.state)
+        return self.model.force(t, x, weights, key=key, kernel=kernel, state=self.state)
 
 
 def started(model: AbstractModel, state: Any) -> AbstractModel:

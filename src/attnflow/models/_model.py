@@ -29,7 +29,7 @@ class AbstractModel(eqx.Module):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -74,7 +74,7 @@ def field(
     model: AbstractModel,
     t: ArrayLike,
     x: Float[Array, "n d"],
-    w: Float[Array, " n"] | None = None,
+    weights: Float[Array, " n"] | None = None,
     *,
     key: PRNGKeyArray | None = None,
     kernel: str = "auto",
@@ -83,8 +83,8 @@ def field(
     if not isinstance(model, AbstractModel):
         raise InputError(f"{shown(model)} is no model; an attention map becomes one as SelfAttention(map).")
     real_array("t", t, 0)
-    x, w = real_array("x", x, 2), None if w is None else real_array("w", w, 1)
-    if w is not None and len(w) != len(x):
-        raise InputError(f"w has shape {w.shape} and there are {len(x)} tokens; give one weight for each.")
+    x, weights = real_array("x", x, 2), None if weights is None else real_array("weights", weights, 1)
+    if weights is not None and len(weights) != len(x):
+        raise InputError(f"weights have shape {weights.shape} and there are {len(x)} tokens; give one weight for each.")
     x = model.space.nearest(x)
-    return model.space.project(x, model.force(t, x, w, key=key, kernel=kernel))
+    return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel))

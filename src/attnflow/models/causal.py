@@ -1,24 +1,22 @@
 r"""Causal attention with the weights of the theory of prompts: tokens that see the past, fading with distance."""
 
-from typing import Any
-
 import numpy as np
 
 from ..attention import Softmax, Unnormalized
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import Causal
-from ..parameters import non_negative
-from ..spaces import is_concrete
+from ..parameters import Parameter, non_negative
+from ..spaces import Count, is_concrete
 from .schedules import is_schedule
 from .self_attention import SelfAttention
 
 
 def causal_model(
-    n: Any,
-    beta: Any = 1.0,
-    slope: Any = 1.0,
-    normalize: Any = "positional",
+    n: Count,
+    beta: Parameter = 1.0,
+    slope: Parameter = 1.0,
+    normalize: str = "positional",
     strict: bool = True,
 ) -> SelfAttention:
     r"""Causal self-attention on the sphere for prompts of `n` tokens. With $w_{jk} \propto e^{-(\lambda/n)(j-k)}$,
@@ -30,7 +28,7 @@ def causal_model(
             {\sum_{k<j} w_{jk}\, e^{\beta\langle x_j, x_k\rangle}} . $$
 
     The first is unnormalised attention in the time of its gradient (the clock beta-USA); the factor $\beta$ is absent
-    in the second. A token that sees nobody, as the first one with `strict`, stays where it is.
+    in the second. A token that sees no token, as the first one with `strict`, stays where it is.
 
     **Arguments:**
 
@@ -44,15 +42,15 @@ def causal_model(
     ??? cite "Kinetic theory for transformers, Duerinckx, Geshkovski, Rossi (arXiv:2605.09213)"
     """
     n = whole("n", n, most=2**31 - 1)
-    slope = non_negative("slope", slope)
-    if is_schedule(slope):
+    whole_slope = non_negative("slope", slope)
+    if is_schedule(whole_slope):
         raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")
     if not isinstance(strict, bool):
         raise InputError(f"strict = {strict!r} is neither True nor False.")
     if not isinstance(normalize, str) or normalize not in ("positional", "softmax"):
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.
-    per_token = None if is_concrete(slope) and np.asarray(slope) == 0 else slope / n
+    per_token = None if is_concrete(whole_slope) and np.asarray(whole_slope) == 0 else whole_slope / n
     longest = None if per_token is None else n
     if normalize == "softmax":
         return SelfAttention(Softmax(beta=beta), pairs=Causal(strict=strict, slope=per_token), longest=longest)

@@ -35,9 +35,9 @@ class Flow(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
-        return self.fn(t, x, w)
+        return self.fn(t, x, weights)

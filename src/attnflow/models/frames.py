@@ -53,14 +53,14 @@ class MovingFrame(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         rate = self.rate.astype(x.dtype)
         grown = jnp.exp(writable(rate * (jnp.asarray(t, x.dtype) - self.start.astype(x.dtype)), x.dtype))
-        return self.model.force(t, grown * x, w, key=key, kernel=kernel) / grown - rate * x
+        return self.model.force(t, grown * x, weights, key=key, kernel=kernel) / grown - rate * x
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         V = self.model.linear_part(d)
@@ -87,7 +87,7 @@ class Rescaled(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -97,7 +97,7 @@ class Rescaled(AbstractModel):
             raise InputError("this model has no linear part to rescale by; see attnflow.rescaled.")
         A = jnp.asarray(t, x.dtype) * V.astype(x.dtype)
         grown = x @ jax.scipy.linalg.expm(A).T
-        rest = self.model.force(t, grown, w, key=key, kernel=kernel) - grown @ V.astype(x.dtype).T
+        rest = self.model.force(t, grown, weights, key=key, kernel=kernel) - grown @ V.astype(x.dtype).T
         return rest @ jax.scipy.linalg.expm(-A).T
 
 

@@ -52,7 +52,9 @@ class GaussianModel(AbstractModel):
             GL, c = GL + matmul(W, L), c + matmul(W, alpha)
         return (c if here.b is None else c + here.b.astype(L.dtype)), GL
 
-    def force(self, t: ArrayLike, x: Float[Array, "n d"], w: Any, *, key: Any = None, kernel: str = "auto") -> NoReturn:
+    def force(
+        self, t: ArrayLike, x: Float[Array, "n d"], weights: Any, *, key: Any = None, kernel: str = "auto"
+    ) -> NoReturn:
         raise InputError(
             "this is the mean of a Gaussian flow, not a cloud of tokens; go on with attnflow.gaussian.flow from "
             "run.xs[-1, 0] and L0 = run.info['L'][-1]."

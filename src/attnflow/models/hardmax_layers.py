@@ -18,7 +18,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from ..attention import Hardmax
 from ..errors import InputError
-from ..parameters import non_negative, parameter, positive
+from ..parameters import Parameter, non_negative, parameter, positive
 from ..spaces import AbstractSpace, Euclidean, is_concrete
 from ._model import AbstractModel
 from .schedules import at_time
@@ -62,7 +62,13 @@ class HardmaxLayers(AbstractModel):
     merge_tol: Any
 
     def __init__(
-        self, alpha: Any = 0.5, B: Any = None, *, tie_tol: Any = 0.0, merge_tol: Any = None, robust: bool = False
+        self,
+        alpha: Parameter = 0.5,
+        B: Parameter | None = None,
+        *,
+        tie_tol: Parameter = 0.0,
+        merge_tol: Parameter | None = None,
+        robust: bool = False,
     ):
         if robust:
             if merge_tol is not None or not isinstance(tie_tol, float) or tie_tol != 0.0:
@@ -91,7 +97,7 @@ class HardmaxLayers(AbstractModel):
 
     @property
     def attention(self) -> Hardmax | None:
-        """The attention map of one layer, where no tolerance is asked for."""
+        """The attention map of one layer, if it has no tolerance."""
         strict = self.merge_tol is None and is_concrete(self.tie_tol) and float(self.tie_tol) == 0
         return Hardmax(B=self.B) if strict else None
 
@@ -119,21 +125,21 @@ class HardmaxLayers(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         """The step of layer `t`. With `merge_tol` copies of a leader count as absorbed, as a run leaves them (in its
         first layer, before anything is absorbed, they compete)."""
-        w = jnp.ones_like(x[:, 0]) if w is None else w
+        weights = jnp.ones_like(x[:, 0]) if weights is None else weights
         q = self.queries(t, x)
-        tol = self.tie_tol.astype(x.dtype) * largest_score(q, x, w)
-        seen = attended(q, x, w, tol)
+        tol = self.tie_tol.astype(x.dtype) * largest_score(q, x, weights)
+        seen = attended(q, x, weights, tol)
         if self.merge_tol is not None:
-            w = jnp.where(seen.alone & (seen.first != jnp.arange(x.shape[0])), 0, w)
-            seen = attended(q, x, w, tol)
-        still = seen.alone | (w == 0)
+            weights = jnp.where(seen.alone & (seen.first != jnp.arange(x.shape[0])), 0, weights)
+            seen = attended(q, x, weights, tol)
+        still = seen.alone | (weights == 0)
         return self.rate(t, x.dtype) * jnp.where(still[:, None], 0, seen.ahead)
 
 

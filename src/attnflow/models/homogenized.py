@@ -16,8 +16,8 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import Softmax
 from ..checks import whole
 from ..pairsums import AbstractPairs, Full
-from ..parameters import inverse_temperature, non_negative, parameter, positive
-from ..spaces import AbstractSpace, Sphere, is_concrete
+from ..parameters import Parameter, inverse_temperature, non_negative, parameter, positive
+from ..spaces import AbstractSpace, Count, Sphere, is_concrete
 from ._model import AbstractModel, check_parts
 from ._random import (
     AbstractRandomModel,
@@ -63,13 +63,13 @@ class HomogenizedSDE(AbstractRandomModel):
 
     def __init__(
         self,
-        beta: Any,
-        step: Any = 0.01,
-        sigma_V: Any = None,
-        mean: Any = 0.0,
-        rank: Any = None,
-        samples: Any = 16,
-        nodes: Any = None,
+        beta: Parameter,
+        step: Parameter = 0.01,
+        sigma_V: Parameter | None = None,
+        mean: Parameter = 0.0,
+        rank: Count | None = None,
+        samples: Count = 16,
+        nodes: Count | None = None,
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
@@ -90,7 +90,7 @@ class HomogenizedSDE(AbstractRandomModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -98,10 +98,10 @@ class HomogenizedSDE(AbstractRandomModel):
         r"""$\xi/\sqrt h + v\,\mathbb Em$, with the noise of the step that begins at `t`."""
         scores, values = jax.random.split(self.layer_key(t, key))
         d = x.shape[1]
-        if x.shape[0] == 2 and self.nodes and w is None and self.rank is None and _everyone(self.pairs):
+        if x.shape[0] == 2 and self.nodes and weights is None and self.rank is None and _everyone(self.pairs):
             S, read = self._two_tokens(x)
         else:
-            S, read = self._sampled(scores, x, w, kernel)
+            S, read = self._sampled(scores, x, weights, kernel)
         xi = contract(S, jax.random.normal(values, (S.shape[1], d), x.dtype), kernel)
         sigma = value_deviation(self.sigma_V, d, x.dtype) / jnp.sqrt(self.step.astype(x.dtype))
         return sigma * xi + self.mean.astype(x.dtype) * read
@@ -143,7 +143,9 @@ class AveragedAttention(AbstractModel):
     samples: int = eqx.field(static=True)
     pairs: AbstractPairs
 
-    def __init__(self, beta: Any, mean: Any = 1.0, samples: Any = 1024, pairs: AbstractPairs | None = None):
+    def __init__(
+        self, beta: Parameter, mean: Parameter = 1.0, samples: Count = 1024, pairs: AbstractPairs | None = None
+    ):
         self.beta = inverse_temperature(beta)
         self.mean = parameter("mean", mean, ndim=0)
         self.samples = whole("samples", samples, least=2)
@@ -162,7 +164,7 @@ class AveragedAttention(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -170,9 +172,9 @@ class AveragedAttention(AbstractModel):
         g = jnp.asarray(gaussian_points(self.samples, x.shape[1]), x.dtype)
         attention = Softmax(beta=self.beta)
         if _everyone(self.pairs):
-            read = jnp.broadcast_to(jnp.mean(attention(g, x, w, kernel=kernel), axis=0), x.shape)
+            read = jnp.broadcast_to(jnp.mean(attention(g, x, weights, kernel=kernel), axis=0), x.shape)
         else:
-            one = lambda g: attention(jnp.broadcast_to(g, x.shape), x, w, pairs=self.pairs, kernel=kernel)  # noqa: E731
+            one = lambda g: attention(jnp.broadcast_to(g, x.shape), x, weights, pairs=self.pairs, kernel=kernel)  # noqa: E731
             read = jnp.mean(jax.lax.map(one, g, batch_size=64), axis=0)
         return self.mean.astype(x.dtype) * read
 

@@ -24,7 +24,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import AbstractAttention, Softmax
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
-from ..parameters import non_negative
+from ..parameters import Parameter, non_negative
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel, check_parts
@@ -53,17 +53,17 @@ class NormalizedAttention(AbstractModel):
         self,
         attention: AbstractAttention | None = None,
         scheme: str = "post",
-        alpha: Any = 1.0,
+        alpha: Parameter = 1.0,
         pairs: AbstractPairs | None = None,
         *,
-        beta: Any = None,
+        beta: Parameter | None = None,
     ):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: NormalizedAttention(beta=1.0).")
         if not isinstance(scheme, str) or scheme not in NAMES:
             raise InputError(f"scheme {scheme!r} is unknown; choose one of {', '.join(NAMES)}.")
         check_parts(attention=attention, pairs=pairs)
-        self.attention = Softmax(beta=beta) if attention is None else attention
+        self.attention = Softmax(beta=beta) if attention is None else attention  # pyright: ignore[reportArgumentType]
         self.scheme = scheme
         self.alpha = non_negative("alpha", alpha)
         self.pairs = Full() if pairs is None else pairs
@@ -81,14 +81,14 @@ class NormalizedAttention(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         direction = Sphere().nearest  # a token at the origin has none and keeps 0, as layer normalisation does
         theta = direction(x) if self.scheme in LENGTHS_GROW else x
-        read = at_time(self.attention, t)(theta, theta, w, pairs=self.pairs, kernel=kernel)
+        read = at_time(self.attention, t)(theta, theta, weights, pairs=self.pairs, kernel=kernel)
         if read.shape != x.shape:
             raise InputError(
                 f"the attention map gives velocities of dimension {read.shape[-1]} to tokens of dimension "

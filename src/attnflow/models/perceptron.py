@@ -18,7 +18,8 @@ from jaxtyping import Array, Float
 from ..checks import finite_array
 from ..errors import InputError
 from ..pairsums.algebra import matmul
-from ..parameters import parameter
+from ..parameters import Parameter, parameter
+from ..spaces import Numbers
 from . import activations
 from .schedules import depends_on_time, is_schedule
 
@@ -41,7 +42,7 @@ class Perceptron(eqx.Module):
     omega: Any
     activation: str = eqx.field(static=True)
 
-    def __init__(self, a: Any, b: Any = 0.0, omega: Any = 1.0, activation: Any = "relu"):
+    def __init__(self, a: Parameter, b: Parameter = 0.0, omega: Parameter = 1.0, activation: str = "relu"):
         self.a = parameter("a", a, ndim=2)
         if self.a is None:
             raise InputError("a is missing; give one row for each neuron, for example a=[[1.0, 0.0]].")
@@ -60,7 +61,7 @@ class Perceptron(eqx.Module):
         return _for_each(name, given, self.a.shape[0]) if known else given
 
     @classmethod
-    def from_weights(cls, W_out: Any, W_in: Any, b: Any = 0.0, activation: Any = "relu") -> "Perceptron":
+    def from_weights(cls, W_out: Numbers, W_in: Numbers, b: Parameter = 0.0, activation: str = "relu") -> "Perceptron":
         r"""The perceptron $x \mapsto W_{out}\,\sigma(W_{in}x + b)$, `W_in (K, d)`, `W_out (d, K)`, if it is a gradient.
 
         Every column $w_k$ of `W_out` must be a multiple $\omega_ka_k$ of the row $a_k$ of `W_in`; otherwise there is no
@@ -113,8 +114,8 @@ class Perceptron(eqx.Module):
             raise InputError(f"the points {x!r} are not an array of numbers; give (d,) or (..., d).") from None
         count, d = self.a.shape
         if x.shape[-1:] != (d,):
-            told = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
-            raise InputError(f"the neurons have dimension {d} and {told}; make them equal.")
+            given = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
+            raise InputError(f"the neurons have dimension {d} and {given}; make them equal.")
         if not jnp.issubdtype(x.dtype, jnp.floating):
             x = x.astype(self.a.dtype)
         b, omega = (_for_each(name, getattr(self, name), count).astype(x.dtype) for name in ("b", "omega"))

@@ -23,7 +23,7 @@ from ..attention import AbstractEnergy, Softmax, Unnormalized
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import Full, Inner, pair_sums
-from ..parameters import inverse_temperature
+from ..parameters import Parameter, inverse_temperature
 from ..registry import Entry, Param
 from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
 from ._model import AbstractModel
@@ -45,7 +45,9 @@ class PerceptronBlock(AbstractModel):
     repulsive: bool = eqx.field(static=True)
     softmax_preconditioned: bool = eqx.field(static=True)
 
-    def __init__(self, beta: Any, perceptron: Any, repulsive: Any = False, softmax_preconditioned: Any = False):
+    def __init__(
+        self, beta: Parameter, perceptron: Perceptron, repulsive: bool = False, softmax_preconditioned: bool = False
+    ):
         if not isinstance(perceptron, Perceptron):
             raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
         for name, flag in (("repulsive", repulsive), ("softmax_preconditioned", softmax_preconditioned)):
@@ -76,13 +78,13 @@ class PerceptronBlock(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         here = at_time(self, t)
-        read, log_z = pair_sums(Inner(here.beta), x, x, x, log_w=log_weights(w), reduce="exp", kernel=kernel)
+        read, log_z = pair_sums(Inner(here.beta), x, x, x, log_w=log_weights(weights), reduce="exp", kernel=kernel)
         drift = here.perceptron.gradient(x)
         if self.softmax_preconditioned:
             velocity = read + jnp.exp(-log_z)[:, None] * drift

@@ -28,9 +28,9 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Full
-from ..parameters import inverse_temperature, non_negative, parameter, positive
+from ..parameters import Parameter, inverse_temperature, non_negative, parameter, positive
 from ..registry import Entry, Param
-from ..spaces import is_concrete
+from ..spaces import Count, is_concrete
 from ._model import AbstractModel, check_parts
 from ._random import (
     AbstractRandomModel,
@@ -82,15 +82,15 @@ class RandomLayers(AbstractRandomModel):
 
     def __init__(
         self,
-        beta: Any,
-        heads: Any = 1,
-        eta: Any = 0.1,
-        sigma_V: Any = None,
-        mean: Any = 0.0,
-        combine: Any = "mean",
-        rank: Any = None,
-        scaling: Any = "stochastic",
-        draw: Any = "matrices",
+        beta: Parameter,
+        heads: Count = 1,
+        eta: Parameter = 0.1,
+        sigma_V: Parameter | None = None,
+        mean: Parameter = 0.0,
+        combine: str = "mean",
+        rank: Count | None = None,
+        scaling: str = "stochastic",
+        draw: str = "matrices",
         pairs: AbstractPairs | None = None,
     ):
         self.beta = inverse_temperature(beta)
@@ -125,7 +125,7 @@ class RandomLayers(AbstractRandomModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -140,7 +140,7 @@ class RandomLayers(AbstractRandomModel):
         r = y.shape[1]
         shapes = [*score_shapes(r, self.rank), (r, d)]
         *scores, V = gaussian_matrices(self.layer_key(t, key), self.heads, shapes, x.dtype)
-        m = random_readings(scores, self.beta, y, w, pairs=self.pairs, kernel=kernel)  # (H, n, r)
+        m = random_readings(scores, self.beta, y, weights, pairs=self.pairs, kernel=kernel)  # (H, n, r)
         moved = jnp.sum(jax.vmap(lambda m, V: contract(m, V, kernel))(m, V), axis=0)
         moved = value_deviation(self.sigma_V, d, x.dtype) * moved
         if self.scaling != "stochastic":

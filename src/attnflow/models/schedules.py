@@ -1,7 +1,7 @@
 """Parameters that depend on time: a numeric field of a map may be a schedule instead of an array."""
 
 import abc
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -12,13 +12,13 @@ from jaxtyping import Array, ArrayLike, Float
 from ..attention import AbstractAttention
 from ..checks import reals
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 
 T = TypeVar("T")
 
 
 class AbstractSchedule(eqx.Module):
-    """A value at every time, smooth except at `jumps`, which adaptive solvers are told of."""
+    """A value at every time, smooth except at `jumps`, where adaptive solvers stop and start again."""
 
     jumps: eqx.AbstractVar[Float[Array, " j"]]
 
@@ -32,7 +32,7 @@ class Piecewise(AbstractSchedule):
     jumps: Float[Array, " j"]
     values: Float[Array, "j_plus_1 ..."]
 
-    def __init__(self, jumps: Any, values: Any):
+    def __init__(self, jumps: Numbers, values: Numbers):
         self.jumps = reals("jumps", jumps)
         self.values = reals("values", values)
         if self.jumps.ndim != 1 or self.values.shape[:1] != (self.jumps.size + 1,):
@@ -60,8 +60,8 @@ def at_time(tree: T, t: ArrayLike) -> T:
 def jump_times(tree: object) -> Float[Array, " j"] | None:
     """All jump times in an object, sorted; `None` if it has none."""
     nodes = [node for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
-    found = [node.jumps for node in nodes if hasattr(node, "jumps")]
-    return jnp.sort(jnp.concatenate(found)) if found else None
+    jumps = [node.jumps for node in nodes if hasattr(node, "jumps")]
+    return jnp.sort(jnp.concatenate(jumps)) if jumps else None
 
 
 def depends_on_time(tree: object) -> bool:

@@ -10,6 +10,7 @@ from ..attention import AbstractAttention, AbstractEnergy, Softmax
 from ..checks import whole
 from ..errors import InputError
 from ..pairsums import AbstractPairs, Causal, Full
+from ..parameters import Parameter
 from ..registry import Entry
 from ..spaces import AbstractSpace, Euclidean, Sphere
 from ._model import AbstractModel, check_parts
@@ -36,13 +37,13 @@ class SelfAttention(AbstractModel):
         space: AbstractSpace | None = None,
         pairs: AbstractPairs | None = None,
         *,
-        beta: Any = None,
+        beta: Parameter | None = None,
         longest: int | None = None,
     ):
         if (attention is None) == (beta is None):
             raise InputError("give an attention map, or beta for softmax attention: SelfAttention(beta=1.0).")
         check_parts(attention=attention, space=space, pairs=pairs)
-        self.attention = Softmax(beta=beta) if attention is None else attention
+        self.attention = Softmax(beta=beta) if attention is None else attention  # pyright: ignore[reportArgumentType]
         self.space = Sphere() if space is None else space
         self.pairs = Full() if pairs is None else pairs
         self.longest = None if longest is None else whole("longest", longest)
@@ -55,7 +56,7 @@ class SelfAttention(AbstractModel):
         self,
         t: ArrayLike,
         x: Float[Array, "n d"],
-        w: Float[Array, " n"] | None,
+        weights: Float[Array, " n"] | None,
         *,
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
@@ -66,7 +67,7 @@ class SelfAttention(AbstractModel):
                 f"the model is for prompts of at most {self.longest} tokens, and there are {x.shape[0]}; make it for "
                 f"{x.shape[0]}, or give the first {self.longest}."
             )
-        velocity = at_time(self.attention, t)(x, x, w, pairs=self.pairs, kernel=kernel, state=state)
+        velocity = at_time(self.attention, t)(x, x, weights, pairs=self.pairs, kernel=kernel, state=state)
         if velocity.shape != x.shape:
             raise InputError(
                 f"the attention map gives velocities of dimension {velocity.shape[-1]} to tokens of dimension "
@@ -79,20 +80,26 @@ class SelfAttention(AbstractModel):
         return type(self).force is SelfAttention.force
 
     def warm(
-        self, t: ArrayLike, x: Float[Array, "n d"], w: Float[Array, " n"] | None, state: Any, *, kernel: str = "auto"
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None,
+        state: Any,
+        *,
+        kernel: str = "auto",
     ) -> Any:
         """What calls of `force` near `(t, x)` may start from (their `state`), if the attention map iterates."""
         if not hasattr(self.attention, "warm"):
             return None
         attention: Any = at_time(self.attention, t)
-        return attention.warm(self.space.nearest(x), w, state, pairs=self.pairs, kernel=kernel)
+        return attention.warm(self.space.nearest(x), weights, state, pairs=self.pairs, kernel=kernel)
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""$V$, where the force is $\sum_j P_{ij}Vx_j$ in $\mathbb R^d$ with rows of $P$ that sum to one, for ever."""
         attention = self.attention
         if not isinstance(self.space, Euclidean) or depends_on_time(attention):
             return None
-        if not attention.row_stochastic or not _nobody_is_blind(self.pairs):
+        if not attention.row_stochastic or not _all_see_themselves(self.pairs):
             return None
         V = attention.V
         return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
@@ -105,7 +112,7 @@ class SelfAttention(AbstractModel):
         return self.attention.energy(self.space)
 
 
-def _nobody_is_blind(pairs: AbstractPairs) -> bool:
+def _all_see_themselves(pairs: AbstractPairs) -> bool:
     """Whether every token sees itself, so that no row of attention is empty."""
     return (isinstance(pairs, Full) and pairs.skip is None) or (
         isinstance(pairs, Causal) and not pairs.strict and pairs.at is None

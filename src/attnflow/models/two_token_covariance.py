@@ -54,10 +54,10 @@ def two_token_covariance(
         return near + far * alone, near - far * together
 
     if q.size <= TOGETHER:
-        found = jax.vmap(one)((q.ravel(), beta.ravel()))
+        c11, c12 = jax.vmap(one)((q.ravel(), beta.ravel()))
     else:
-        found = jax.lax.map(one, (q.ravel(), beta.ravel()), batch_size=TOGETHER)
-    return found[0].reshape(q.shape), found[1].reshape(q.shape)
+        c11, c12 = jax.lax.map(one, (q.ravel(), beta.ravel()), batch_size=TOGETHER)
+    return c11.reshape(q.shape), c12.reshape(q.shape)
 
 
 def _sech_squared(z: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -123,7 +123,7 @@ def bounds(
     masked: bool = False,
     diameter: Numbers | None = None,
 ) -> Bounds:
-    r"""Upper bounds of `local_lipschitz(af.Softmax(beta, B, V), x)` for every cloud with $|x_i| \le$ `radius`.
+    r"""Upper bounds of `local_lipschitz(af.Softmax(beta, V=V, B=B), x)` for every cloud with $|x_i| \le$ `radius`.
 
     **Arguments:** `V`, `B`: matrices, `None` for the identity; `n`: the number of tokens, `None` for bounds that hold
     whatever it is; `masked`: for `pairs=Causal()`; `diameter`: the largest distance of two tokens, if it is known to be

@@ -151,7 +151,7 @@ def _sigmoid(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     a, b, alpha, t = SIGMOID_ROWS[cell["row"]]
-    attention = af.Sigmoid(abs(a), b, B=[[np.sign(a)]])
+    attention = af.Sigmoid(abs(a), bias=b, B=[[np.sign(a)]])
     z = af.gaussian.midpoints(2048)
     x0 = (alpha + z / z.std())[:, None]
     ts = np.linspace(0, t, 11)
