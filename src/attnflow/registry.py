@@ -82,7 +82,7 @@ class Param:
         if not isinstance(value, (int, float)) or math.isnan(value):
             return False
         if math.isinf(value):
-            return self.bounds is not None  # which say what is wrong with it
+            return self.bounds is not None  # the check of the bounds refuses it and gives the range
         return self.type is float or value == int(value)
 
 
@@ -154,7 +154,7 @@ def get(kind: Any, name: Any) -> Any:
 
 @functools.lru_cache(64)
 def _plugins(room: str, installed: object) -> tuple[importlib.metadata.EntryPoint, ...]:
-    # It reads the metadata of everything installed, 5 ms, and a state of the page asks ten times: once is enough.
+    # It reads the metadata of everything installed, 5 ms, and a state of the page needs it ten times: once is enough.
     return tuple(importlib.metadata.entry_points(group=room))
 
 
