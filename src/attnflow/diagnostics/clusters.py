@@ -217,9 +217,9 @@ def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, n
         sizes[t, : heads.size], weight[t, : heads.size] = np.bincount(member)[order], mass[order]
     count = labels.max(axis=1) + 1
     most = int(count.max(initial=0))
-    batch = first.shape[:-1]
-    sizes, weight = (a[:, :most].reshape((*batch, most)) for a in (sizes, weight))
-    return labels.reshape(first.shape), count.reshape(batch), sizes, weight
+    leading = first.shape[:-1]
+    sizes, weight = (a[:, :most].reshape((*leading, most)) for a in (sizes, weight))
+    return labels.reshape(first.shape), count.reshape(leading), sizes, weight
 
 
 def _motion(batch: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
