@@ -1,7 +1,7 @@
-"""What the library has, as data: attention maps, models, initial laws, experiments, engines.
+"""What the library has, as data: attention maps, models, initial laws, experiments, engines, schemes.
 
-A module in one of the rooms below that defines an `Entry` (or an `Experiment`, or an engine) is found by walking the
-package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
+A module in one of the rooms below that defines an `Entry` (or an `Experiment`, an engine, a scheme) is found by walking
+the package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
 example
 
     [project.entry-points."attnflow.attention"]
@@ -26,7 +26,7 @@ from .errors import AttnflowWarning, InputError, shown
 
 __all__ = ["ROOMS", "Entry", "Param", "entries", "get"]
 
-Kind = Literal["attention", "model", "law", "experiment", "pair-sum engine", "trajectory engine"]
+Kind = Literal["attention", "model", "law", "experiment", "pair-sum engine", "trajectory engine", "scheme"]
 
 ROOMS: dict[Kind, str] = {
     "attention": "attnflow.attention",
@@ -35,6 +35,7 @@ ROOMS: dict[Kind, str] = {
     "experiment": "attnflow.experiments",
     "pair-sum engine": "attnflow.pairsums.engines",
     "trajectory engine": "attnflow.flows.engines",
+    "scheme": "attnflow.flows.schemes",
 }
 
 
