@@ -39,8 +39,8 @@ def call(capsys, *args):
 def test_this_installation_is_sound(diagnosis):
     assert diagnosis.ok, [check for check in diagnosis.checks if check.status == "fails"]
     found = {(check.section, check.name): check for check in diagnosis.checks}
-    assert found["versions", "jax"].found == jax.__version__
-    assert found["machine", "devices"].found.startswith(jax.devices()[0].platform)
+    assert found["versions", "jax"].detail == jax.__version__
+    assert found["machine", "devices"].detail.startswith(jax.devices()[0].platform)
     assert found["precision", "float64 sum"].value < 1e-13
     usual = ("native",) if native().ready else ()
     for engine in ("dense", "blocked", "broadcast", "sharded", *usual):
@@ -52,7 +52,7 @@ def test_this_installation_is_sound(diagnosis):
 
 
 def test_which_engine_runs_and_why_others_do_not(diagnosis):
-    found = {check.name: check.found for check in diagnosis.checks if check.section == "engines"}
+    found = {check.name: check.detail for check in diagnosis.checks if check.section == "engines"}
     circle = found["simulate, 5000 on a circle"]
     assert circle.startswith("spectral:32; not ") and "direct: tokens are float64" in circle
     small, ensemble = found["simulate, 200 tokens on a sphere"], found["ensemble, 32 on a circle"]
@@ -76,7 +76,7 @@ def test_json(capsys, diagnosis, monkeypatch):
     code, out, err = call(capsys, "--json")
     told = json.loads(out)
     assert code == 0 and told["ok"] is True and err == ""
-    assert {"section", "name", "status", "found", "value"} == set(told["checks"][0])
+    assert {"section", "name", "status", "detail", "value"} == set(told["checks"][0])
     assert len(told["checks"]) == len(diagnosis.checks)
 
 
@@ -105,7 +105,7 @@ def test_missing_and_old_packages_are_told(capsys, quick, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", found)
     quick("_versions")
     code, out, _ = call(capsys, "--json")
-    bad = {c["name"]: c["found"] for c in json.loads(out)["checks"] if c["status"] == "fails"}
+    bad = {c["name"]: c["detail"] for c in json.loads(out)["checks"] if c["status"] == "fails"}
     assert code == 1 and set(bad) == {"optax", "rich"}
     assert bad["optax"] == "not installed; pip install 'optax>=0.2'" and "is needed" in bad["rich"]
 
@@ -143,4 +143,4 @@ def test_the_cache_folder(capsys, quick, monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "file" / "b"))
     code, out, _ = call(capsys, "--json")
     (check,) = json.loads(out)["checks"]
-    assert code == 1 and "is not writable" in check["found"] and "ATTNFLOW_CACHE" in check["found"]
+    assert code == 1 and "is not writable" in check["detail"] and "ATTNFLOW_CACHE" in check["detail"]

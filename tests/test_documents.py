@@ -1,7 +1,10 @@
 """What the front page promises is there: its picture, its names, its commands, its files."""
 
 import ast
+import importlib
+import inspect
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -17,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", "docs/speed.md"]
+DOCUMENTS = [*PAGES[:3], *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md")))]
 
 
 def names(source: str) -> set[str]:
@@ -25,17 +29,69 @@ def names(source: str) -> set[str]:
     def dotted(node: ast.expr) -> str:
         return f"{dotted(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else getattr(node, "id", "?")
 
-    found = {dotted(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
-    return {name for name in found if name.startswith("af.")}
+    used = {dotted(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    return {name for name in used if name.startswith("af.")}
+
+
+def named(name: str):
+    """What a dotted name that starts at `af` or `attnflow` is: an attribute, or a module that nothing has imported."""
+    thing, path = af, "attnflow"
+    for part in name.split(".")[1:]:
+        path = f"{path}.{part}"
+        thing = getattr(thing, part) if hasattr(thing, part) else importlib.import_module(path)
+    return thing
+
+
+def in_rooms(name: str) -> list:
+    """All that a name without dots stands for at the front door, in a room, or in a module of a room."""
+    places = [af, *(importlib.import_module(f"attnflow.{m.name}") for m in pkgutil.iter_modules(af.__path__, "")
+                    if m.ispkg or m.name in ("registry", "engines"))]  # fmt: skip
+    return [getattr(place, name) for place in places if hasattr(place, name)]
 
 
 def test_every_name_of_the_example_exists():
     used = names(PROGRAM)
     assert {"af.sphere.uniform", "af.SelfAttention", "af.simulate", "af.energy", "af.plot.tokens", "af.cite"} <= used
     for name in used:
-        thing = af
-        for part in name.split(".")[1:]:
-            thing = getattr(thing, part)
+        named(name)
+
+
+@pytest.mark.parametrize("page", DOCUMENTS)
+def test_every_name_of_a_document_exists(page):
+    for name in set(re.findall(r"(?<![\w./:-])(?:af|attnflow)(?:\.[A-Za-z_]\w*)+", (ROOT / page).read_text())):
+        named(name)
+
+
+def calls(text: str) -> list[tuple[str, list[str]]]:
+    """Calls in a document, each with the names of its arguments."""
+    matches = re.findall(r"(?<![\w/.])([A-Za-z_][\w.]*)\(((?:[^()`]|\([^()`]*\))*)\)", text)
+    outer = [(name, re.sub(r"\([^()]*\)", "", inside)) for name, inside in matches]
+    return [(name, re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)\s*=(?!=)", inside)) for name, inside in outer]
+
+
+def accepts(function, argument: str) -> bool:
+    parameters = inspect.signature(function).parameters
+    return argument in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def test_every_argument_of_a_call_in_a_document_exists():
+    checked = 0
+    for page in DOCUMENTS:
+        for name, arguments in calls((ROOT / page).read_text()):
+            candidates = [named(name)] if name.startswith("af.") else in_rooms(name) if "." not in name else []
+            for argument in arguments if candidates else []:
+                assert any(accepts(function, argument) for function in candidates), f"{page}: {name}({argument}=)"
+                checked += 1
+    assert checked > 50
+
+
+@pytest.mark.parametrize("page", DOCUMENTS)
+def test_every_file_a_document_names_exists(page):
+    """Files with a folder: a path from the root, from the page, from the package, or from a folder of experiments."""
+    package = ROOT / "src" / "attnflow"
+    roots = [ROOT, (ROOT / page).parent, ROOT / "src", package, *(package / "experiments").iterdir()]
+    for path in re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|cc|md|json|toml))`", (ROOT / page).read_text()):
+        assert "NAME" in path or any((root / path).exists() for root in roots), path
 
 
 def test_the_example_runs_as_it_is_written(tmp_path):
@@ -59,9 +115,9 @@ def test_the_example_runs_as_it_is_written(tmp_path):
 
 
 def test_every_command_of_the_table_exists():
-    told = set(re.findall(r"`attnflow ([a-z]+)", README))
+    mentioned = set(re.findall(r"`attnflow ([a-z]+)", README))
     shown = subprocess.run([sys.executable, "-m", "attnflow", "--help"], capture_output=True, text=True, check=True)
-    assert told and told <= set(re.findall(r"^\W*([a-z]+)  ", shown.stdout, re.MULTILINE))
+    assert mentioned and mentioned <= set(re.findall(r"^\W*([a-z]+)  ", shown.stdout, re.MULTILINE))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -76,17 +132,17 @@ def test_pictures_are_small():
     assert pictures and all(p.stat().st_size < 300_000 for p in pictures)
 
 
-def test_every_make_target_that_is_told_exists():
+def test_every_make_target_of_a_document_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     pages = "\n".join((ROOT / page).read_text() for page in PAGES)
-    told = set(re.findall(r"(?:^    |`)make ([a-z]+)\b", pages, re.MULTILINE))
-    assert {"demo", "test"} <= told <= targets
+    mentioned = set(re.findall(r"(?:^    |`)make ([a-z]+)\b", pages, re.MULTILINE))
+    assert {"demo", "test"} <= mentioned <= targets
 
 
 def commands(target: str, folder: Path) -> str:
     """What make would do on a machine where nothing is set up."""
-    asked = ["make", "--dry-run", "--always-make", target, f"VENV={folder}/venv", f"BENCH={folder}/bench"]
-    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = ["make", "--dry-run", "--always-make", target, f"VENV={folder}/venv", f"BENCH={folder}/bench"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def test_only_those_who_test_install_the_tools_for_it(tmp_path):
@@ -98,14 +154,14 @@ def test_only_those_who_test_install_the_tools_for_it(tmp_path):
     assert "[dev]" in commands("bench", tmp_path)  # it measures the page, in the browser of the tests
 
 
-def test_what_our_code_is_told_to_stop_using_is_an_error():
-    """The filter of pyproject.toml looks at the module that is told, not at the words of the warning."""
+def test_a_deprecation_in_our_code_is_an_error():
+    """The filter of pyproject.toml looks at the module that is warned, not at the words of the warning."""
     for module in ("attnflow", "attnflow.flows.simulate"):
         with pytest.raises(DeprecationWarning, match="old"):
             warnings.warn_explicit("old", DeprecationWarning, "file.py", 1, module=module, registry={})
-    with warnings.catch_warnings(record=True) as told:
-        warnings.warn_explicit("told of attnflow", DeprecationWarning, "file.py", 1, module="others", registry={})
-    assert len(told) == 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.warn_explicit("a word about attnflow", DeprecationWarning, "file.py", 1, module="others", registry={})
+    assert len(caught) == 1
 
 
 def test_claims_name_sections_that_are_there():

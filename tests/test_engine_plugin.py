@@ -83,7 +83,7 @@ results = {e: af.ensemble(model, sampler, engine=e, **options) for e in ("auto",
 out["trajectories"] = {e: r.provenance["engine"]["ran"] for e, r in results.items()}
 out["trajectories apart"] = float(jnp.abs(results["auto"].values - results["batched"].values).max())
 doctor._extras = doctor._versions = doctor._precision = lambda: iter(())
-out["doctor"] = {c.name: c.found for c in diagnose().checks}
+out["doctor"] = {c.name: c.detail for c in diagnose().checks}
 print(json.dumps(out))
 """
 

@@ -135,7 +135,6 @@ EXCEPTIONS = {
 }
 
 
-
 def arguments():
     """`name(argument)` of every public function, class and method; results are made by the library, not by users."""
     for name, thing in public_names().items():
@@ -155,7 +154,6 @@ def arguments():
 
 def test_arguments_are_named_by_one_vocabulary():
     other = {f"{name}({p.name})" for name, p in arguments() if p.name in INSTEAD}
-    known = {*EXCEPTIONS, *PENDING}
     assert not sorted(other - EXCEPTIONS.keys()), "rename these, see INSTEAD"
     assert not sorted(EXCEPTIONS.keys() - other), "these are gone: take them out of the table"
 

@@ -81,7 +81,7 @@ def test_the_command_knows_it(site, tmp_path):
     """`list` shows it, `simulate` runs it with the flag of its parameter, and the run remembers it."""
     listing = json.loads(run(site, "-m", "attnflow", "list", "--json").stdout)
     (entry,) = [e for e in listing["attention"] if e["name"] == "rectified"]
-    assert entry["params"]["beta"]["default"] == 1.0 and entry["summary"] == "scores below zero are not heard"
+    assert entry["params"]["beta"]["default"] == 1.0 and entry["summary"] == "negative scores have no weight"
     flags = ("--attention", "rectified", "--beta", "2", "--n", "5", "--d", "3", "--t1", "0.5", "--out", "run.nc")
     done = run(site, "-m", "attnflow", "simulate", *flags, "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["clock"] == "rectified"

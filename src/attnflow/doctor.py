@@ -29,12 +29,12 @@ WHY_BAD = (
 
 @dataclass(frozen=True)
 class Check:
-    """One finding: what was looked at, how it is, what was found, and the number that was measured."""
+    """One finding: what was checked, its status, the detail in words, and the number that was measured."""
 
     section: str
     name: str
     status: Status
-    found: str
+    detail: str
     value: float | None = None
 
 
@@ -78,15 +78,15 @@ def _versions() -> Iterator[Check]:
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
-        found = _version(requirement.name)
-        if requirement.name in ("jax", "jaxlib") and found == BAD_JAX:
-            yield Check("versions", requirement.name, "fails", f"{found}: {WHY_BAD}")
-        elif found is None:
+        version = _version(requirement.name)
+        if requirement.name in ("jax", "jaxlib") and version == BAD_JAX:
+            yield Check("versions", requirement.name, "fails", f"{version}: {WHY_BAD}")
+        elif version is None:
             yield Check("versions", requirement.name, "fails", f"not installed; pip install '{text}'")
-        elif not requirement.specifier.contains(found, prereleases=True):
-            yield Check("versions", requirement.name, "fails", f"{found}, and {requirement.specifier} is needed")
+        elif not requirement.specifier.contains(version, prereleases=True):
+            yield Check("versions", requirement.name, "fails", f"{version}, and {requirement.specifier} is needed")
         else:
-            yield Check("versions", requirement.name, "ok", found)
+            yield Check("versions", requirement.name, "ok", version)
 
 
 def _version(package: str) -> str | None:
@@ -103,8 +103,8 @@ def _machine() -> Iterator[Check]:
     yield Check("machine", "devices", "ok", devices)
     names = ("NPROC", "OMP_NUM_THREADS", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES")
     limits = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
-    told = f"{usable_cores()} of {os.cpu_count()} cores{''.join(f', {limit}' for limit in limits)}"
-    yield Check("machine", "threads", "info", told, float(usable_cores()))
+    detail = f"{usable_cores()} of {os.cpu_count()} cores{''.join(f', {limit}' for limit in limits)}"
+    yield Check("machine", "threads", "info", detail, float(usable_cores()))
 
 
 def _precision() -> Iterator[Check]:
@@ -122,12 +122,12 @@ def _precision() -> Iterator[Check]:
         for dtype, rows, tolerance in (("float32", 32_769, 1e-3), ("float64", 32_768, 1e-11)):
             rng = np.random.default_rng(0)
             x, B = rng.normal(size=(rows, 3)).astype(dtype), rng.normal(size=(3, 3)).astype(dtype)
-            found = jax.jit(jax.vmap(lambda row, B=B: jnp.sum((B @ row) ** 2)))(x)
+            result = jax.jit(jax.vmap(lambda row, B=B: jnp.sum((B @ row) ** 2)))(x)
             expected = ((x @ B.T) ** 2).sum(axis=1)
-            error = float(np.max(np.abs(np.asarray(found) - expected) / expected))
+            error = float(np.max(np.abs(np.asarray(result) - expected) / expected))
             right = error < tolerance
-            told = f"relative error {error:.1e}" + ("" if right else f"; {WHY_BAD}")
-            yield Check("precision", f"jax issue 39103, {dtype}", "ok" if right else "fails", told, error)
+            detail = f"relative error {error:.1e}" + ("" if right else f"; {WHY_BAD}")
+            yield Check("precision", f"jax issue 39103, {dtype}", "ok" if right else "fails", detail, error)
 
 
 def _kernels() -> Iterator[Check]:
@@ -140,8 +140,8 @@ def _kernels() -> Iterator[Check]:
     from .pairsums import Exponential, Inner, Problem, pair_sums
     from .pairsums.native_library import native
 
-    ready, told = native()
-    yield Check("kernels", "for this processor", "ok" if ready else "info", told)
+    ready, detail = native()
+    yield Check("kernels", "for this processor", "ok" if ready else "info", detail)
     rng = np.random.default_rng(1)
     x, y, values, w = rng.normal(size=(601, 3)), rng.normal(size=(1103, 3)), rng.normal(size=(1103, 2)), np.ones(1103)
     w[7] = 0
@@ -157,13 +157,14 @@ def _kernels() -> Iterator[Check]:
                 continue
             with jax.enable_x64(dtype == "float64"):
                 arrays = [jnp.asarray(a, dtype) for a in (x, y, values, log_w)]
-                found = jax.jit(
+                result = jax.jit(
                     lambda x, y, v, log_w, name=name: pair_sums(
                         Inner(jnp.asarray(2.0, x.dtype)), x, y, v, log_w=log_w, kernel=name
                     )
                 )(*arrays)
-                error = max(float(np.max(np.abs(np.asarray(f) - r))) for f, r in zip(found, (mean, log_z), strict=True))
-            right = error < tolerance and found[0].dtype == dtype
+                pairs = zip(result, (mean, log_z), strict=True)
+                error = max(float(np.max(np.abs(np.asarray(a) - b))) for a, b in pairs)
+            right = error < tolerance and result[0].dtype == dtype
             yield Check("kernels", f"{name}, {dtype}", "ok" if right else "fails", f"error {error:.1e}", error)
 
 
@@ -193,7 +194,7 @@ def _choice(name: str, choice: Any) -> Check:
 
 
 def _extras() -> Iterator[Check]:
-    """What was asked for at installation time or not; nothing here can fail."""
+    """Which optional parts are installed; nothing here can fail."""
     groups: dict[str, list[str]] = {}
     for text in metadata.requires("attnflow") or []:
         extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", text)
@@ -201,8 +202,8 @@ def _extras() -> Iterator[Check]:
             groups.setdefault(extra.group(1), []).append(re.split(r"[^\w.-]", text, maxsplit=1)[0])
     for extra, packages in groups.items():
         missing = [p for p in packages if _version(p) is None]
-        told = "installed" if not missing else f"without {', '.join(missing)}: pip install 'attnflow[{extra}]'"
-        yield Check("extras", extra, "ok" if not missing else "info", told)
+        detail = "installed" if not missing else f"without {', '.join(missing)}: pip install 'attnflow[{extra}]'"
+        yield Check("extras", extra, "ok" if not missing else "info", detail)
     ffmpeg = shutil.which("ffmpeg")
     yield Check("extras", "ffmpeg", "ok" if ffmpeg else "info", ffmpeg or "not found: films are GIFs, not MP4s")
 
@@ -216,8 +217,8 @@ def _folders() -> Iterator[Check]:
             file.write(b"attnflow")
         yield Check("folders", "cache", "ok", f"{folder} is writable")
     except OSError as error:
-        told = f"{folder} is not writable ({error.strerror}); name another with ATTNFLOW_CACHE"
-        yield Check("folders", "cache", "fails", told)
+        detail = f"{folder} is not writable ({error.strerror}); name another with ATTNFLOW_CACHE"
+        yield Check("folders", "cache", "fails", detail)
     finally:
         for path in made:  # nothing is left behind
             if path.is_dir():

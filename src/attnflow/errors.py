@@ -24,7 +24,7 @@ class SolveError(AttnflowError, RuntimeError):
 
 
 class AttnflowWarning(UserWarning):
-    """Something was mended on the user's behalf, and is told."""
+    """The library corrected something for the user, and says what."""
 
 
 def shown(value: object) -> str:

@@ -22,7 +22,7 @@ def path_of(path: Any) -> Path:
 def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
     """Write `data` beside `path` under a temporary name, then rename it into place.
 
-    Any failure (no permission, disk full) removes the temporary file and is told in one sentence; what stood at
+    Any failure (no permission, disk full) removes the temporary file and is reported in one sentence; what stood at
     `path` before is untouched. Two processes may write the same path at once: the last rename wins, whole.
     """
     path = path_of(path)

@@ -1,7 +1,7 @@
-"""What the library has, as data: attention maps, models, initial laws, experiments, engines.
+"""What the library has, as data: attention maps, models, initial laws, experiments, engines, schemes.
 
-A module in one of the rooms below that defines an `Entry` (or an `Experiment`, or an engine) is found by walking the
-package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
+A module in one of the rooms below that defines an `Entry` (or an `Experiment`, an engine, a scheme) is found by walking
+the package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
 example
 
     [project.entry-points."attnflow.attention"]
@@ -26,7 +26,7 @@ from .errors import AttnflowWarning, InputError, shown
 
 __all__ = ["ROOMS", "Entry", "Param", "entries", "get"]
 
-Kind = Literal["attention", "model", "law", "experiment", "pair-sum engine", "trajectory engine"]
+Kind = Literal["attention", "model", "law", "experiment", "pair-sum engine", "trajectory engine", "scheme"]
 
 ROOMS: dict[Kind, str] = {
     "attention": "attnflow.attention",
@@ -35,6 +35,7 @@ ROOMS: dict[Kind, str] = {
     "experiment": "attnflow.experiments",
     "pair-sum engine": "attnflow.pairsums.engines",
     "trajectory engine": "attnflow.flows.engines",
+    "scheme": "attnflow.flows.schemes",
 }
 
 
@@ -82,7 +83,7 @@ class Param:
         if not isinstance(value, (int, float)) or math.isnan(value):
             return False
         if math.isinf(value):
-            return self.bounds is not None  # which say what is wrong with it
+            return self.bounds is not None  # the check of the bounds refuses it and gives the range
         return self.type is float or value == int(value)
 
 
@@ -154,7 +155,7 @@ def get(kind: Any, name: Any) -> Any:
 
 @functools.lru_cache(64)
 def _plugins(room: str, installed: object) -> tuple[importlib.metadata.EntryPoint, ...]:
-    # It reads the metadata of everything installed, 5 ms, and a state of the page asks ten times: once is enough.
+    # It reads the metadata of everything installed, 5 ms, and a state of the page needs it ten times: once is enough.
     return tuple(importlib.metadata.entry_points(group=room))
 
 

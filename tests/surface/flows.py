@@ -103,6 +103,7 @@ ROWS = [
     ResultOf("flows.Estimate", row="ensemble", part=lambda result: result.values),
     Abstract("flows.AbstractStatistic"),
     Abstract("flows.AbstractTrajectoryEngine"),
+    Constant("flows.Tableau", reason="the numbers of a scheme"),
     Call("flows.Mean", arguments=lambda: {"observable": first}, without=OBJECT),
     Call(
         "flows.Histogram",

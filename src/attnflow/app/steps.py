@@ -8,7 +8,7 @@ from jaxtyping import Array
 from ..errors import InputError, SolveError
 from ..flows import Run, simulate
 from ..flows.compiled import timed_call
-from ..flows.steps import STEPS
+from ..flows.steps import fixed_steps
 from ..models import AbstractModel
 from . import limits
 from .playback import AbstractPlayback, Moment, start_of
@@ -74,6 +74,6 @@ def _advance(model: AbstractModel, x: Array, weights: Array | None, first: Array
 
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         # Multiples of dt, not sums: the same times whatever the pieces a run is computed in.
-        return STEPS["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, weights, "auto")
+        return fixed_steps()["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, weights, "auto")
 
     return jax.lax.fori_loop(first, first + steps, step, (x, model.space.nearest(x)))[0]

@@ -36,15 +36,15 @@ def _show(diagnosis: Any) -> None:
 
     console = Console(highlight=False, soft_wrap=False)
     versions = [c for c in diagnosis.checks if c.section == "versions" and c.status == "ok"]
-    console.print(f"{_mark('ok')} " + ", ".join(f"{c.name} {c.found}" for c in versions))
+    console.print(f"{_mark('ok')} " + ", ".join(f"{c.name} {c.detail}" for c in versions))
     table = Table.grid(padding=(0, 1))
     section = ""
     for check in (c for c in diagnosis.checks if c not in versions):
         title = "" if check.section == section else f"[bold]{check.section}[/bold]"
         section = check.section
         # Why other engines are passed over takes a paragraph: it is in the JSON.
-        finding = check.found.split(";")[0] if check.section == "engines" else check.found
-        table.add_row(_mark(check.status), title, check.name, finding)
+        detail = check.detail.split(";")[0] if check.section == "engines" else check.detail
+        table.add_row(_mark(check.status), title, check.name, detail)
     console.print(table)
     bad = [check.name for check in diagnosis.checks if check.status == "fails"]
     verdict = "[bold red]Not well:[/bold red] " + ", ".join(bad) if bad else "[green]All is well.[/green]"

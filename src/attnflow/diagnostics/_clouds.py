@@ -98,14 +98,14 @@ def real_tokens(tokens: Numbers) -> Float[Array, "*batch n d"]:
     return xs
 
 
-def reached(found: Clouds) -> Clouds:
+def reached(batch: Clouds) -> Clouds:
     """The same clouds; refused in a sentence if tokens are not finite, of which nothing can be counted."""
-    if is_concrete(found.xs):
-        finite = np.isfinite(np.asarray(found.xs)).all(axis=(-2, -1))
+    if is_concrete(batch.xs):
+        finite = np.isfinite(np.asarray(batch.xs)).all(axis=(-2, -1))
         if not finite.all():
-            where = f" at saved time {int(np.argmin(finite))}" if found.run is not None and finite.ndim == 1 else ""
+            where = f" at saved time {int(np.argmin(finite))}" if batch.run is not None and finite.ndim == 1 else ""
             raise InputError(f"some tokens are not finite{where}; remove them, or choose a time that was reached, at=.")
-    return found
+    return batch
 
 
 def saved_time(at: Any, count: int) -> int:
@@ -146,11 +146,11 @@ def along(fn: Callable[..., Any], each: Array | tuple[Any, ...], *args: Any) -> 
     if not batch:
         return fn(*each, *args)
     flat = [a.reshape(-1, *a.shape[len(batch) :]) for a in each]
-    found = jax.lax.map(lambda item: fn(*item, *args), flat)
-    return jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), found)
+    results = jax.lax.map(lambda item: fn(*item, *args), flat)
+    return jax.tree.map(lambda a: a.reshape(*batch, *a.shape[1:]), results)
 
 
 def in_memory(entries: int, what: str) -> None:
-    """Refuse an answer of more numbers than anybody looks at."""
+    """Refuse a result of more than `LARGEST` numbers."""
     if entries > LARGEST:
         raise InputError(f"{what} are {entries:.2g} numbers; choose one time with at=, or fewer tokens.")

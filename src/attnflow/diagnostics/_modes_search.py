@@ -19,10 +19,10 @@ OFFSET = 0.381966  # of the grid, in cells: no point of symmetry of simple token
 LEVELS = 5  # after 64^4 cuts of a cell, differences of F are below rounding
 BLOCKS = 2048  # looked at by one call
 SMALL = 1 << 20  # numbers that may be padding
-MOST_OPEN = 1 << 16  # more open cells than this are left as they are, and said to be
+MOST_OPEN = 1 << 16  # more open cells than this are left as they are, and are reported as such
 
 
-class Found(NamedTuple):
+class Search(NamedTuple):
     """Modes of all draws: `draw` and `place` of each; `certified` draws have exactly these."""
 
     draw: np.ndarray
@@ -30,19 +30,19 @@ class Found(NamedTuple):
     certified: np.ndarray
 
 
-def search(place: np.ndarray, w: np.ndarray, beta: float, *, circle: bool, exact_places: bool) -> Found:
+def search(place: np.ndarray, w: np.ndarray, beta: float, *, circle: bool, exact_places: bool) -> Search:
     """Places are coordinates or angles `(draws, n)`; weights `(n,)` are positive."""
     order = np.argsort(place, axis=1)
     place, w = np.take_along_axis(place, order, 1), w[order]
     draws, scales = _draws(place, w, circle), _scales(w, beta, circle)
     which, start, step = (_around_circle if circle else _around_tokens)(place, 1 / np.sqrt(beta))
     modes, certified = _decide(draws, scales, (which, start, step))
-    draw, found = modes[np.lexsort((modes[:, 1], modes[:, 0]))].T
+    draw, mode = modes[np.lexsort((modes[:, 1], modes[:, 0]))].T
     draw = draw.astype(int)
     if exact_places and draw.size:
         for _ in range(2):
-            found = _run(_newton, draws, scales, draw, found, np.full(found.shape, STEP / np.sqrt(beta)))
-    return Found(draw, found, certified[: len(place)])
+            mode = _run(_newton, draws, scales, draw, mode, np.full(mode.shape, STEP / np.sqrt(beta)))
+    return Search(draw, mode, certified[: len(place)])
 
 
 def _decide(draws: Draws, scales: Scales, blocks: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def _decide(draws: Draws, scales: Scales, blocks: tuple[np.ndarray, ...]) -> tup
     certified = np.ones(len(draws.place), bool)
     first = _run(examine, draws, scales, which, start, step)
     b, cell = np.nonzero(first.mode)
-    found = [np.stack([which[b], first.where[b, cell]], axis=1)]
+    pieces = [np.stack([which[b], first.where[b, cell]], axis=1)]
     certified[which[first.loose]] = False
     # The cells that are open at first are roots; where one stays open in spite of all cuts, its own signs are counted.
     b, cell = np.nonzero(first.open)
@@ -73,9 +73,9 @@ def _decide(draws: Draws, scales: Scales, blocks: tuple[np.ndarray, ...]) -> tup
         b, cell = np.nonzero(block.open & ~lost[root][:, None])
         root = root[b]
     for of, where in inside:
-        found.append(np.stack([roots[of, 0], where], axis=1)[~lost[of]])
+        pieces.append(np.stack([roots[of, 0], where], axis=1)[~lost[of]])
     certified[roots[lost, 0].astype(int)] = False
-    return np.concatenate([*found, roots[lost & crossing]]), certified
+    return np.concatenate([*pieces, roots[lost & crossing]]), certified
 
 
 def _draws(place: np.ndarray, w: np.ndarray, circle: bool) -> Draws:
@@ -153,11 +153,11 @@ def _run(fn, draws: Draws, scales: Scales, which: np.ndarray, start: np.ndarray,
     rows = -(-len(which) // BLOCKS) * BLOCKS
     columns = zip((which, start, step), (0, np.inf, 1.0), strict=True)
     padded = [np.concatenate([a, np.full(rows - len(a), filler, a.dtype)]) for a, filler in columns]
-    found = []
+    results = []
     for first in range(0, rows, BLOCKS):
         blocks = tuple(a[first : first + BLOCKS] for a in padded)
-        found.append(timed_rows(_every_block, fn, draws, scales, rows=blocks).value)
-    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(a) for a in parts])[: len(which)], *found)
+        results.append(timed_rows(_every_block, fn, draws, scales, rows=blocks).value)
+    return jax.tree.map(lambda *parts: np.concatenate([np.asarray(a) for a in parts])[: len(which)], *results)
 
 
 def _every_block(fn, draws: Draws, scales: Scales, blocks: tuple[Array, ...]):

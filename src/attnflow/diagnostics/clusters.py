@@ -127,16 +127,16 @@ def clusters(
     >>> clusters(np.array([[1.0, 0.0], [0.999, 0.0447], [0.0, 1.0]]), space=Sphere()).sizes.tolist()
     [2, 1]
     """
-    found = clouds(tokens, at, weights)
-    if not is_concrete(found.xs):
+    batch = clouds(tokens, at, weights)
+    if not is_concrete(batch.xs):
         raise InputError("clusters looks at values and cannot be compiled; inside jit use diagnostics.components.")
     if space is not None and not isinstance(space, AbstractSpace):
         raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
-    _check_finite(found)
-    distance = _default_eps(found, space) if eps is None else np.full(found.xs.shape[:-2], linking_distance(eps))
-    labels, count, sizes, weight = _sorted(_linked(found.xs, distance), found)
-    run, ts = found.run, found.ts
-    left = _motion(found, labels, distance)
+    _check_finite(batch)
+    distance = _default_eps(batch, space) if eps is None else np.full(batch.xs.shape[:-2], linking_distance(eps))
+    labels, count, sizes, weight = _sorted(_linked(batch.xs, distance), batch)
+    run, ts = batch.run, batch.ts
+    left = _motion(batch, labels, distance)
     at_one_time = None if distance.ndim else int(count)
     return Clusters(
         labels=labels,
@@ -155,10 +155,10 @@ def clusters(
     )
 
 
-def _check_finite(found: Clouds) -> None:
+def _check_finite(batch: Clouds) -> None:
     """Refuse clouds of which some tokens are no numbers; one of which none is, among others, was not reached."""
-    finite = np.isfinite(np.asarray(found.xs)).all(axis=-1)
-    unreached = np.asarray(~finite.any(axis=-1) & (finite.ndim > 1 or found.run is not None))
+    finite = np.isfinite(np.asarray(batch.xs)).all(axis=-1)
+    unreached = np.asarray(~finite.any(axis=-1) & (finite.ndim > 1 or batch.run is not None))
     lost = ~finite & ~unreached[..., None]
     if lost.any():
         where = np.argwhere(lost)[0]
@@ -181,16 +181,16 @@ def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array,
     return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
 
 
-def _default_eps(found: Clouds, space: AbstractSpace | None) -> np.ndarray:
+def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:
     """The default `eps` of every cloud."""
-    if found.run is not None and found.run.model is not None:
+    if batch.run is not None and batch.run.model is not None:
         if space is not None:
             raise InputError("a run knows its space; leave out space=, or give run.xs instead of the run.")
-        space = found.run.model.space
+        space = batch.run.model.space
     if space is None:
         raise InputError("tell which space the tokens live in, space=af.Sphere() or af.Euclidean(), or give eps.")
-    start = 0.0 if found.run is None else float(along(spread, found.run.xs[0], found.w)) * np.exp(-found.log_scale())
-    return default_eps(found.xs, found.w, space, start)
+    start = 0.0 if batch.run is None else float(along(spread, batch.run.xs[0], batch.w)) * np.exp(-batch.log_scale())
+    return default_eps(batch.xs, batch.w, space, start)
 
 
 def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
@@ -198,15 +198,15 @@ def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
     if xs.shape[-2] <= TREE_TOKENS or xs.shape[-1] > TREE_DIMENSION:
         return np.asarray(along(components, (xs, jnp.asarray(eps, xs.dtype))))
     flat = np.asarray(xs).reshape(-1, *xs.shape[-2:])
-    found = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
-    return np.stack(found).reshape(xs.shape[:-1])
+    labels = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
+    return np.stack(labels).reshape(xs.shape[:-1])
 
 
-def _sorted(first: np.ndarray, found: Clouds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Labels by decreasing mass (then by first token), number of clusters, their sizes and masses."""
     n = first.shape[-1]
-    w = np.full(n, 1 / n) if found.w is None else np.asarray(found.w, float)
-    known = np.isfinite(np.asarray(found.xs)).all(axis=(-2, -1)).reshape(-1)
+    w = np.full(n, 1 / n) if batch.w is None else np.asarray(batch.w, float)
+    known = np.isfinite(np.asarray(batch.xs)).all(axis=(-2, -1)).reshape(-1)
     labels = np.full((known.size, n), -1)
     sizes, weight = np.zeros((known.size, n), int), np.zeros((known.size, n))
     for t in np.flatnonzero(known):
@@ -217,17 +217,17 @@ def _sorted(first: np.ndarray, found: Clouds) -> tuple[np.ndarray, np.ndarray, n
         sizes[t, : heads.size], weight[t, : heads.size] = np.bincount(member)[order], mass[order]
     count = labels.max(axis=1) + 1
     most = int(count.max(initial=0))
-    batch = first.shape[:-1]
-    sizes, weight = (a[:, :most].reshape((*batch, most)) for a in (sizes, weight))
-    return labels.reshape(first.shape), count.reshape(batch), sizes, weight
+    leading = first.shape[:-1]
+    sizes, weight = (a[:, :most].reshape((*leading, most)) for a in (sizes, weight))
+    return labels.reshape(first.shape), count.reshape(leading), sizes, weight
 
 
-def _motion(found: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
+def _motion(batch: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
     """What is left of the motion; nothing is known of it without a model, or if the run is in doubt."""
-    run = found.run
+    run = batch.run
     if run is None or run.model is None:
         return Motion()
-    motion = remaining_motion(found, labels, eps, lambda reach: _linked(found.xs, np.asarray(reach)))
+    motion = remaining_motion(batch, labels, eps, lambda reach: _linked(batch.xs, np.asarray(reach)))
     if run.result is Outcome.COARSE_STEPS:
         return motion._replace(state="unknown", limits=(run.sentence,))
     return motion

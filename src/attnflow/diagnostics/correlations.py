@@ -21,8 +21,8 @@ def order_parameter(tokens: Tokens, *, at: Any = None, weights: Numbers | None =
 
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
     """
-    found = clouds(tokens, at, weights)
-    return along(mean_length, found.true("their mean"), found.w)
+    batch = clouds(tokens, at, weights)
+    return along(mean_length, batch.true("their mean"), batch.w)
 
 
 def pair_fraction(
@@ -41,11 +41,11 @@ def pair_fraction(
     of arXiv:2312.10794. A single token has no pair: NaN; so have clouds with tokens that are not finite. `kernel` is
     the engine of the sum over pairs.
     """
-    found = clouds(tokens, at, weights)
-    if _space(found) not in (None, "sphere"):
+    batch = clouds(tokens, at, weights)
+    if _space(batch) not in (None, "sphere"):
         raise InputError("pair_fraction is for tokens on the sphere; in R^d see clusters, or inner_products.")
     delta = number("delta", delta) if is_concrete(delta) else delta
-    return along(_fraction, found.xs, found.w, jnp.asarray(delta, found.xs.dtype), check_kernel(kernel))
+    return along(_fraction, batch.xs, batch.w, jnp.asarray(delta, batch.xs.dtype), check_kernel(kernel))
 
 
 class InnerProducts(NamedTuple):
@@ -79,20 +79,20 @@ def inner_products(
 
     Memory is linear in the number of tokens. Clouds that are not finite have the density NaN.
     """
-    found = clouds(tokens, at, weights)
-    xs = Sphere().nearest(found.xs) if normalized else found.true("their inner products")
+    batch = clouds(tokens, at, weights)
+    xs = Sphere().nearest(batch.xs) if normalized else batch.true("their inner products")
     if xs.shape[-2] < 2:
         raise InputError("a single token has no pair; inner products need two tokens or more.")
-    edges = _edges(bins, xs, bounded=normalized or _space(found) == "sphere")
+    edges = _edges(bins, xs, bounded=normalized or _space(batch) == "sphere")
     # Round-off may carry the product of a unit vector with itself past one.
-    unit = jnp.asarray(1.0 if normalized or _space(found) == "sphere" else jnp.inf, xs.dtype)
-    counts = along(product_histogram, xs, found.w, edges, unit)
+    unit = jnp.asarray(1.0 if normalized or _space(batch) == "sphere" else jnp.inf, xs.dtype)
+    counts = along(product_histogram, xs, batch.w, edges, unit)
     return InnerProducts(edges, counts / jnp.broadcast_to(jnp.diff(edges), counts.shape))
 
 
-def _space(found: Clouds) -> str | None:
+def _space(batch: Clouds) -> str | None:
     """The name of the space of a run with a model; `None` if nothing is known."""
-    return None if found.run is None or found.run.model is None else found.run.model.space.name
+    return None if batch.run is None or batch.run.model is None else batch.run.model.space.name
 
 
 def mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:

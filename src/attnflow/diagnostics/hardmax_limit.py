@@ -38,7 +38,7 @@ class HardmaxLimit:
     - `ahead (n,)`: how far the token is from what it reads in the next layer. Of a token that has arrived this is at
       most twice `eps`; near a leader, or a point of a face, and drawn elsewhere, it has not arrived.
     - `limits`: sentences that say why the run cannot show more; empty if nothing is known.
-    - `positive`: whether B is symmetric and positive definite, as the theorem asks. Faces are sought only then.
+    - `positive`: whether B is symmetric and positive definite, as the theorem requires. Faces are sought only then.
     - `polytope`: the hull of the last tokens, as `detect_polytope` sees it. `eps`: the distance of what has arrived.
 
     Tokens of weight zero are not judged; they count as being at no leader.
@@ -141,10 +141,10 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
         if len(face) > 1 and rests[i] and np.linalg.norm(z[i] - point) <= eps:
             faces[int(i)] = tuple(face.tolist())
             target[i], distance[i] = point, np.linalg.norm(z[i] - point)
-    found = detect_polytope(z[present], B=B, eps=max(eps, 1e-300), speed=ahead[present])
+    polytope = detect_polytope(z[present], B=B, eps=max(eps, 1e-300), speed=ahead[present])
     positive, limits = root is not None, _stuck(run, z, ahead, present, eps)
     return HardmaxLimit(
-        leaders, layers, at_leader, faces, target, distance, present, positive, found, eps, ahead, limits
+        leaders, layers, at_leader, faces, target, distance, present, positive, polytope, eps, ahead, limits
     )
 
 

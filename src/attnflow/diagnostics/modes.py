@@ -112,10 +112,10 @@ def _modes(cloud: Clouds, beta: Any, space: Any, *, exact_places: bool) -> Modes
     cells = 2 * np.pi if where == "circle" else np.ptp(place, axis=1).max()
     cells = min(10 * np.sqrt(beta) * cells, 128 * place.shape[1]) + 64
     parts = np.array_split(np.arange(len(place)), max(1, int(len(place) * (n + cells) / CHUNK)))
-    found = [search(place[part], w, beta, circle=where == "circle", exact_places=exact_places) for part in parts]
-    draw = np.concatenate([part[f.draw] for part, f in zip(parts, found, strict=True)])
-    at = np.concatenate([f.place for f in found])
-    count, certified = np.bincount(draw, minlength=len(place)), np.concatenate([f.certified for f in found])
+    searches = [search(place[part], w, beta, circle=where == "circle", exact_places=exact_places) for part in parts]
+    draw = np.concatenate([part[s.draw] for part, s in zip(parts, searches, strict=True)])
+    at = np.concatenate([s.place for s in searches])
+    count, certified = np.bincount(draw, minlength=len(place)), np.concatenate([s.certified for s in searches])
     locations = np.full((len(place), int(count.max(initial=0))), np.nan)
     locations[draw, np.arange(draw.size) - np.searchsorted(draw, draw)] = at
     if where == "circle":

@@ -75,11 +75,11 @@ def hull_nonincreasing(zs: Any) -> MonotoneHull:
 
 def _stands_out(z: np.ndarray, later: np.ndarray) -> tuple[float, int]:
     """The largest distance of later tokens `(T, n, d)` to the hull of `z (n, d)`, and the index of its time."""
-    found = hull(z)
-    if found.normals is not None:
-        out = np.maximum(found.excess(later), found.off_span(later)).max(axis=1)
+    first_hull = hull(z)
+    if first_hull.normals is not None:
+        out = np.maximum(first_hull.excess(later), first_hull.off_span(later)).max(axis=1)
         return float(out.max()), int(out.argmax())
-    corners, last = found.corners, len(later) - 1
+    corners, last = first_hull.corners, len(later) - 1
     out = {t: max(distance_to_hull(corners, x) for x in later[t]) for t in {0, last}}
     t = max(out, key=lambda t: out[t])
     return out[t], t

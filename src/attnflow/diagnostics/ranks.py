@@ -35,8 +35,8 @@ def effective_rank(matrix: Tokens, *, at: Any = None) -> Float[Array, "*T"]:
 
     ??? cite "The effective rank: a measure of effective dimensionality, Roy and Vetterli (EUSIPCO 2007)"
     """
-    found = clouds(matrix, at)
-    return along(_effective, found.xs, found.w)
+    batch = clouds(matrix, at)
+    return along(_effective, batch.xs, batch.w)
 
 
 def _singular_values(x: Float[Array, "n m"]) -> Float[Array, " k"]:

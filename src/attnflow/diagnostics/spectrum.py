@@ -88,8 +88,8 @@ def detect_paranormal(*, V: Numbers, tol: Numbers = 1e-8) -> Paranormal:
     on F may be, in units of $\|V\|$. What lies between `tol` and 1e-5, or a gap below 1e-5, is called ambiguous.
 
     >>> import numpy as np
-    >>> found = detect_paranormal(V=np.diag([1.0, 1.0, -0.5]))
-    >>> found.holds, found.dimension, found.radius
+    >>> pair = detect_paranormal(V=np.diag([1.0, 1.0, -0.5]))
+    >>> pair.holds, pair.dimension, pair.radius
     (True, 2, 0.5)
     """
     V, tol = square_matrix("V", V), number("tol", tol, 0)
@@ -111,8 +111,8 @@ def detect_paranormal(*, V: Numbers, tol: Numbers = 1e-8) -> Paranormal:
     reasons = [f"the eigenvalue of largest modulus is {name} > 0, of multiplicity {k}"]
     semisimple, separated = geometric >= k, gap > 0
     if not semisimple:
-        told = f"its eigenvectors span dimension {geometric} only"
-        reasons.append(f"{name} is defective: {told}, V on its generalised eigenspace is {deviation:.2g} from lambda I")
+        span = f"its eigenvectors span dimension {geometric} only"
+        reasons.append(f"{name} is defective: {span}, V on its generalised eigenspace is {deviation:.2g} from lambda I")
     elif deviation > tol * norm:
         reasons.append(f"ambiguous: V on F is lambda I up to {deviation:.2g}, more than {tol:g} |V|")
     if k < d:
@@ -148,8 +148,8 @@ def _leading(values: np.ndarray, close: float) -> tuple[float | None, str]:
         return None, f"the eigenvalues of largest modulus are the complex pair {a:.6g} +- {b:.6g}i"
     if len(negative) and not len(positive):
         right = float(np.max(np.real(values)))
-        told = f" (the largest real part, {right:.6g}, does not count)" if right > 0 else ""
-        return None, f"the eigenvalue of largest modulus is {negative[0]:.6g} < 0{told}"
+        note = f" (the largest real part, {right:.6g}, does not count)" if right > 0 else ""
+        return None, f"the eigenvalue of largest modulus is {negative[0]:.6g} < 0{note}"
     others = "its negative" if len(negative) else "a complex pair"
     return None, f"the largest modulus {largest:.6g} belongs to a real eigenvalue and also to {others}"
 

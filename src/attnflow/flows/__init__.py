@@ -18,6 +18,7 @@ from .statistics import Histogram as Histogram
 from .statistics import LastState as LastState
 from .statistics import Mean as Mean
 from .statistics import Quantiles as Quantiles
+from .tableaux import Tableau as Tableau
 
 # Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "LastState",
     "Mean",
     "Quantiles",
+    "Tableau",
 ]

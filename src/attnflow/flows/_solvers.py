@@ -4,9 +4,11 @@ Adaptive solvers and `rk4`, `euler` integrate the field, that is the force proje
 the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
 visibly from the flow at their step size. `layers` is the same step as a residual layer with $h$ the weight
 of its branch, which has no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is
-between two layers. `ifrk4` solves the linear part of the model exactly.
+between two layers. `ifrk4` solves the linear part of the model exactly. A scheme of another package is a `Tableau`,
+which integrates the field as `rk4` does.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +22,8 @@ from ..errors import InputError
 from ..models import AbstractModel
 from ..spaces import AbstractSpace
 from ._integrating_factor import IntegratingFactor
-from .tableaux import TABLEAUX, Tableau
+from .schemes.rk4 import TABLEAU as RK4
+from .tableaux import Tableau, tableaux
 
 
 def _butcher(tableau: Tableau) -> diffrax.ButcherTableau:
@@ -28,19 +31,23 @@ def _butcher(tableau: Tableau) -> diffrax.ButcherTableau:
     return diffrax.ButcherTableau(
         c=np.array(nodes, float),
         a_lower=tuple(np.eye(len(nodes))[s, : s + 1] * c for s, c in enumerate(nodes)),
-        b_sol=np.array(tableau.weights),
-        b_error=np.array(tableau.error),
+        b_sol=np.array(tableau.weights, float),
+        b_error=np.array(tableau.error, float),
     )
 
 
-class RK4(diffrax.AbstractERK):
-    """The classical fourth-order Runge-Kutta method, which diffrax does not have."""
+@functools.cache
+def _explicit(numbers: Tableau) -> type[diffrax.AbstractERK]:
+    """The solver of diffrax with the numbers of a scheme; once for each, because another class compiles again."""
 
-    tableau: ClassVar[diffrax.ButcherTableau] = _butcher(TABLEAUX["rk4"])
-    interpolation_cls: ClassVar[Callable[..., Any]] = ThirdOrderHermitePolynomialInterpolation.from_k
+    class Explicit(diffrax.AbstractERK):
+        tableau: ClassVar[diffrax.ButcherTableau] = _butcher(numbers)
+        interpolation_cls: ClassVar[Callable[..., Any]] = ThirdOrderHermitePolynomialInterpolation.from_k
 
-    def order(self, terms: Any) -> int:
-        return 4
+        def order(self, terms: Any) -> int:
+            return numbers.order
+
+    return Explicit
 
 
 def euler_error(velocity: Array, step: Any) -> Array:
@@ -125,7 +132,7 @@ class Scheme(NamedTuple):
 SCHEMES: dict[str, Scheme] = {
     "tsit5": Scheme(lambda model: diffrax.Tsit5(), adaptive=True),
     "dopri8": Scheme(lambda model: diffrax.Dopri8(), adaptive=True),
-    "rk4": Scheme(lambda model: RK4(), adaptive=False),
+    "rk4": Scheme(lambda model: _explicit(RK4)(), adaptive=False),
     "ifrk4": Scheme(IntegratingFactor, adaptive=False, exact_times=True),
     "euler": Scheme(lambda model: Euler(), adaptive=False, continuous=False, late=True),
     "euler-retract": Scheme(
@@ -138,6 +145,10 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def get_scheme(name: Any) -> Scheme:
+    others = {other: tableau for other, tableau in tableaux().items() if other not in SCHEMES}
+    if isinstance(name, str) and name in others:
+        # Its last stage may be inside of the step, so that nothing is interpolated.
+        return Scheme(lambda model: _explicit(others[name])(), adaptive=False, exact_times=True)
     if not isinstance(name, str) or name not in SCHEMES:
-        raise InputError(f"solver {name!r} is unknown; choose one of {', '.join(SCHEMES)}.")
+        raise InputError(f"solver {name!r} is unknown; choose one of {', '.join([*SCHEMES, *others])}.")
     return SCHEMES[name]

@@ -34,8 +34,8 @@ from .outcome import Outcome
 from .provenance import engine_record, provenance
 from .statistics import AbstractStatistic, Finite, Largest
 from .step_sizes import Errors, relative
-from .steps import STEPS, State, step_error
-from .tableaux import TABLEAUX
+from .steps import State, fixed_steps, step_error
+from .tableaux import tableaux
 
 _FINITE, _COARSE = " finite", " coarse"  # names that no user would give
 FORWARDS = "an ensemble has no derivatives in reverse mode; take jax.jvp or jax.jacfwd, or differences with one key."
@@ -173,14 +173,14 @@ def ensemble(
         "like": x0[:0],
         "checked": jnp.asarray(checked),
     }
-    watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in TABLEAUX else {})
+    watched = {_FINITE: Finite()} | ({_COARSE: Largest()} if solver in tableaux() else {})
     with fitting(x0.shape):
         result, times_taken = _run(plan, threads, realizations, _stack(models), arrays, {**statistics, **watched}, key)
     if not known:
         result = eqxi.nondifferentiable_backward(result, msg=FORWARDS)
     finite, coarseness = result.pop(_FINITE), result.pop(_COARSE, None)
     values = result if not isinstance(model, AbstractModel) else jax.tree.map(lambda a: a[0], result)
-    stages = TABLEAUX[solver].stages if solver in TABLEAUX else 1
+    stages = tableaux()[solver].stages if solver in tableaux() else 1
     pairs = float(realizations) * len(models) * n * n * int(substeps.sum()) * stages
     stats = {
         "compile_seconds": sum(t.compile_seconds for t in times_taken),
@@ -322,7 +322,7 @@ def _observe(
         return trailing_vmap(fn, each, (True,) * len(each)) if innermost else jax.vmap(fn)(*each)
 
     def error(state: State, t: Array, h: Array) -> tuple[Array, Array]:
-        error, moved = step_error(TABLEAUX[plan.solver], every, model, t, h, state, w, plan.kernel)
+        error, moved = step_error(tableaux()[plan.solver], every, model, t, h, state, w, plan.kernel)
         return every(relative, error, state[1]), every(relative, moved, state[1])
 
     def between(state: State, item: tuple[Array, ...]) -> tuple[State, dict[str, Any]]:
@@ -335,8 +335,8 @@ def _observe(
         def advance(k: Array, state: State) -> State:
             t = t0 + k.astype(t0.dtype) * h
             drawn = {} if keys is None else {"keys": keys}
-            drawn = {"latest": t1} if plan.solver in TABLEAUX else drawn
-            return STEPS[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
+            drawn = {"latest": t1} if plan.solver in tableaux() else drawn
+            return fixed_steps()[plan.solver](every, model, t, h, state, w, plan.kernel, **drawn)
 
         state = plan.engine.run(Interval(model, h, steps, w, plan.solver, advance), state)
         along = {k: s for k, s in statistics.items() if not s.last_only}
@@ -419,8 +419,8 @@ def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:
     times = np.atleast_1d(finite_array("ts", ts))
     if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any() or times[0] < t0:
         raise InputError(f"ts must be finite, increasing times from t0 = {t0:g} on.")
-    if not isinstance(solver, str) or solver not in STEPS:
-        raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(STEPS)}.")
+    if not isinstance(solver, str) or solver not in fixed_steps():
+        raise InputError(f"solver {solver!r} has no fixed step; an ensemble takes one of {', '.join(fixed_steps())}.")
     if not 0 < dt < np.inf:
         raise InputError(f"dt = {dt:g} is no step; take dt > 0.")
     return at_layers(t0, times[-1], times, False, dt)[1] if solver == "layers" else times

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..models import AbstractModel
-from .tableaux import TABLEAUX, Tableau
+from .tableaux import Tableau, tableaux
 
 Every = Callable[..., Any]
 State = tuple[Array, Array]
@@ -91,8 +91,7 @@ def _velocity(model: AbstractModel, t: Any, x: Array, w: Any, kernel: str) -> Ar
     return model.space.project(x, model.force(t, x, w, kernel=kernel))
 
 
-STEPS: dict[str, Callable[..., State]] = {
-    **{name: functools.partial(runge_kutta, tableau) for name, tableau in TABLEAUX.items()},
-    "euler-retract": euler_retract,
-    "layers": euler_retract,
-}
+def fixed_steps() -> dict[str, Callable[..., State]]:
+    """The step of every solver with a fixed step, by name."""
+    explicit = {name: functools.partial(runge_kutta, tableau) for name, tableau in tableaux().items()}
+    return explicit | {"euler-retract": euler_retract, "layers": euler_retract}

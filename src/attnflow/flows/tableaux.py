@@ -5,21 +5,42 @@ In all of them a stage uses the one before it alone,
 $$ k_s = f(t + c_s h,\; x + c_s h\, k_{s-1}), \qquad x \leftarrow x + h \sum_s b_s k_s, $$
 
 so that a step needs the memory of one velocity and one sum, whatever reads these numbers: solvers of diffrax, compiled
-loops over batches of clouds, kernels of a GPU and of the processor.
+loops over batches of clouds, kernels of a GPU and of the processor. A scheme is one file in `schemes/`; one of another
+package is an entry point,
+
+    [project.entry-points."attnflow.flows.schemes"]
+    heun3 = "my_package.heun3:TABLEAU"
 """
 
-from typing import NamedTuple
+import functools
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import InputError
+from ..registry import entries, installed
 
 
-class Tableau(NamedTuple):
+@dataclass(frozen=True)
+class Tableau:
     r"""`nodes` $c$ and `weights` $b$ of the stages; `error`, weights of the difference to an embedded method.
 
-    A stage behind the last one that has a weight is there for the error alone.
+    A stage behind the last one that has a weight is there for the error alone. `name` is what users write as `solver=`.
     """
 
+    kind: ClassVar = "scheme"
+    name: str
+    order: int
     nodes: tuple[float, ...]
     weights: tuple[float, ...]
     error: tuple[float, ...]
+
+    def __post_init__(self):
+        sums = (sum(self.weights) - 1, sum(self.error))
+        if not len(self.nodes) == len(self.weights) == len(self.error) or self.nodes[0] != 0:
+            raise InputError(f"scheme {self.name!r} needs a node, a weight and an error per stage, the first at 0.")
+        if not all(math.isclose(total, 0, abs_tol=1e-12) for total in sums):
+            raise InputError(f"the weights of scheme {self.name!r} should sum to 1, and those of its error to 0.")
 
     @property
     def stages(self) -> int:
@@ -32,10 +53,11 @@ class Tableau(NamedTuple):
         return (*self.nodes[1:], 0.0)
 
 
-TABLEAUX = {
-    # Against (k_2 + 2 k_3)/3, of order 2, and 3 for linear equations: too crude to choose steps by, but free, and it
-    # shows steps that do not follow the flow.
-    "rk4": Tableau((0.0, 1 / 2, 1 / 2, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6), (1 / 6, 0.0, -1 / 3, 1 / 6)),
-    # Against the trapezoidal rule: half the change of velocity along the step.
-    "euler": Tableau((0.0, 1.0), (1.0, 0.0), (-1 / 2, 1 / 2)),
-}
+def tableaux() -> dict[str, Tableau]:
+    """The schemes by name, ours and those of other packages."""
+    return _tableaux(installed())
+
+
+@functools.lru_cache(16)
+def _tableaux(installed: object) -> dict[str, Tableau]:
+    return entries("scheme")

@@ -85,8 +85,8 @@ class Bound(NamedTuple):
 class Bounds:
     """All bounds that apply, by name; `best` is the smallest.
 
-    >>> found = bounds(1.0, n=16)
-    >>> round(found["kantorovich"], 3), found.best.name
+    >>> each = bounds(1.0, n=16)
+    >>> round(each["kantorovich"], 3), each.best.name
     (5.629, 'columns')
     """
 

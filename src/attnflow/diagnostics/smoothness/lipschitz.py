@@ -62,7 +62,7 @@ def local_lipschitz(
     - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
       random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
     - `tol`: the iteration ends when the relative error of the norm is below that, as a geometric decay of its last two
-      changes predicts; after `max_iterations` it ends without, which `converged` says and a warning tells.
+      changes predicts; after `max_iterations` it ends without, which `converged` and a warning say.
     """
     check_map(attention, pairs)
     if not isinstance(method, str) or method not in METHODS:
@@ -71,8 +71,8 @@ def local_lipschitz(
     if not 0 < tol < 1:
         raise InputError(f"tol = {tol:g} is no relative error; take a number between 0 and 1, for example 1e-6.")
     key = jax.random.key(0) if key is None else checked_key(key)
-    found = clouds(x, weights=weights)
-    xs, w = found.true("the norm"), found.w
+    batch = clouds(x, weights=weights)
+    xs, w = batch.true("the norm"), batch.w
     if is_concrete(xs) and not np.isfinite(np.asarray(xs)).all():
         raise InputError("the tokens have an entry that is not finite; give numbers.")
     if w is not None and is_concrete(w) and not (np.asarray(w) > 0).all():
@@ -81,21 +81,21 @@ def local_lipschitz(
     kernel = check_kernel(kernel)
     if method == "dense" or (method == "auto" and n * d <= DENSE):
         in_memory((n * d) ** 2, f"the entries of a matrix for {n} tokens")
-        found = along(_singular, xs, w, attention, pairs)
+        values = along(_singular, xs, w, attention, pairs)
     else:
         start = jax.random.normal(key, (n, d), xs.dtype)
         limits = (jnp.asarray(tol, xs.dtype), jnp.asarray(max_iterations))
-        found = along(_powers, xs, w, attention, pairs, kernel, start, limits)
-    found = LocalLipschitz(*found)
-    if is_concrete(found.converged, found.value):
-        found = found._replace(limits=_limits(found, max_iterations, tol))
-        for sentence in found.limits:
+        values = along(_powers, xs, w, attention, pairs, kernel, start, limits)
+    norm = LocalLipschitz(*values)
+    if is_concrete(norm.converged, norm.value):
+        norm = norm._replace(limits=_limits(norm, max_iterations, tol))
+        for sentence in norm.limits:
             warnings.warn(sentence, AttnflowWarning, stacklevel=2)
-    return found
+    return norm
 
 
-def _limits(found: LocalLipschitz, max_iterations: int, tol: float) -> tuple[str, ...]:
-    sure, known = np.asarray(found.converged), np.isfinite(np.asarray(found.value))
+def _limits(norm: LocalLipschitz, max_iterations: int, tol: float) -> tuple[str, ...]:
+    sure, known = np.asarray(norm.converged), np.isfinite(np.asarray(norm.value))
     many = lambda lost: "the norm" if sure.ndim == 0 else f"{int(lost.sum())} of {sure.size} norms"  # noqa: E731
     sentences = []
     if not known.all():

@@ -24,7 +24,7 @@ from ...pairsums.tensor_cores import Halves
 from ...spaces import Euclidean, Sphere, power_in_range
 from .._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from ..steps import State
-from ..tableaux import TABLEAUX, Tableau
+from ..tableaux import Tableau, tableaux
 
 TOKENS = 64  # at most; the pairs of a realisation are registers
 DIMENSION = 128  # at most
@@ -185,7 +185,7 @@ def _kernel(
     weigh = functools.partial(_weights, kind, c, tol, shift, log_w, layout.KEYS)
     attend = layout.attention(kind, c, start, weigh, score_ref, value_ref)
     space = _Space(layout.inner, kind.sphere)
-    step = functools.partial(_STEPS[kind.solver], space, attend, h)
+    step = functools.partial(_step(kind.solver), space, attend, h)
     x = layout.load(x_ref)
     x, _ = jax.lax.fori_loop(0, steps_ref[0], lambda _, state: step(state), (x, space.nearest(x)))
     layout.store(out_ref, x)
@@ -234,10 +234,9 @@ def _runge_kutta(tableau: Tableau, space: _Space, force: Any, h: Any, state: Any
     return x, space.nearest(x)
 
 
-_STEPS = {
-    "euler-retract": _euler_retract,
-    **{name: functools.partial(_runge_kutta, tableau) for name, tableau in TABLEAUX.items()},
-}
+def _step(solver: str) -> Callable[..., Any]:
+    tableau = tableaux().get(solver)  # none: the bare force and a retraction
+    return _euler_retract if tableau is None else functools.partial(_runge_kutta, tableau)
 
 
 class _Coordinates:

@@ -15,7 +15,7 @@ from ...pairsums.native_library import TRAJECTORIES, native
 from ...spaces import Euclidean, Sphere
 from .._trajectory_engine import TRAJECTORY_TOKENS, AbstractTrajectoryEngine, Ensemble, Interval
 from ..steps import State
-from ..tableaux import TABLEAUX
+from ..tableaux import tableaux
 
 
 class NativeTrajectories(AbstractTrajectoryEngine):
@@ -72,7 +72,7 @@ def native_steps(
         log_w = log_w - jnp.asarray(total.shift, dtype)
         h = h * jnp.asarray(total.factor, h.dtype)  # a factor is a faster clock, which is a longer step
     beta = attention.score.beta.astype(dtype)
-    tableau = TABLEAUX.get(solver)  # none: the bare force and a retraction
+    tableau = tableaux().get(solver)  # none: the bare force and a retraction
     stages = () if tableau is None else (*tableau.ahead[: tableau.stages], *tableau.weights[: tableau.stages])
     flags = (isinstance(model.space, Sphere), total is None)
     out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2

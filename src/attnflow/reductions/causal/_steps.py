@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from ...flows.tableaux import TABLEAUX
-
-RK4 = TABLEAUX["rk4"]
+from ...flows.schemes.rk4 import TABLEAU as RK4
 
 
 def rk4(field: Any, x: Array, t: Any, steps: int) -> Array:

@@ -91,7 +91,7 @@ def authors_step(cell: Cell) -> "xarray.Dataset":
     from scipy.special import softmax
 
     import attnflow as af
-    from attnflow.flows.steps import STEPS
+    from attnflow.flows.steps import fixed_steps
 
     (B,), (V,), (x,) = draw("ginibre", np.random.default_rng(cell["seed"]), draws=1, n=cell["n"], d=cell["d"])
     rows, h, steps = x, 0.1, 20
@@ -102,7 +102,7 @@ def authors_step(cell: Cell) -> "xarray.Dataset":
     @jax.jit
     def ours(value: Any) -> Any:
         model = af.SelfAttention(af.Softmax(beta=BETA, B=B, V=value))
-        step = STEPS["euler-retract"]
+        step = fixed_steps()["euler-retract"]
         start = (jnp.asarray(x), jnp.asarray(x))
         return jax.lax.fori_loop(0, steps, lambda _, s: step(lambda f, y: f(y), model, 0.0, h, s, None, "dense"), start)
 

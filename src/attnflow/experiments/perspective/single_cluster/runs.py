@@ -54,10 +54,10 @@ def orbit(
     import jax
     import jax.numpy as jnp
 
-    from attnflow.flows.steps import STEPS
+    from attnflow.flows.steps import fixed_steps
 
     def step(_: Any, state: Any) -> Any:
-        return STEPS[solver](lambda fn, y: fn(y), model, jnp.zeros_like(h), h, state, None, "dense")
+        return fixed_steps()[solver](lambda fn, y: fn(y), model, jnp.zeros_like(h), h, state, None, "dense")
 
     def between(state: Any, _: Any) -> Any:
         state = jax.lax.fori_loop(0, substeps, step, state)
