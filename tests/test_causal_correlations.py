@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from attnflow.reductions.causal.steps import rk4
 from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
@@ -19,6 +18,7 @@ from attnflow.experiments.causal import correlations, retrieval
 from attnflow.pairsums import weight_matrix
 from attnflow.reductions.causal._circle import Alibi, CircleTokens, Weights, circle_force
 from attnflow.reductions.causal._sphere import SphereTokens, by_parts
+from attnflow.reductions.causal._steps import rk4
 from attnflow.reductions.causal.monte_carlo import STEEP, _bessel
 from judging import computed, holds
 
