@@ -33,7 +33,7 @@ def criticality(
         if not isinstance(run.model, PerceptronBlock):
             raise InputError(f"this run is of {type(run.model).__name__}; give one of a PerceptronBlock.")
         at = whole("at", at, least=-len(run.xs), most=len(run.xs) - 1)
-        x, w, perceptron, beta = run.xs[at], run.weights, run.model.perceptron, run.model.beta
+        x, w, model = run.xs[at], run.weights, PerceptronBlock(run.model.beta, run.model.perceptron)
     else:
         if perceptron is None or beta is None:
             raise InputError("the energy of tokens depends on the potential; give perceptron= and beta=.")
@@ -41,7 +41,7 @@ def criticality(
             raise InputError(f"at = {at!r} is for runs, and these are tokens at one time; leave at out.")
         x = check_tokens(tokens, Sphere())
         w = check_weights(weights, x.shape[0])
-    model = PerceptronBlock(beta, perceptron)
+        model = PerceptronBlock(beta, perceptron)
     if depends_on_time(model):
         raise InputError("beta or the perceptron changes with time, and so do critical points; give both at one time.")
     largest = float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
