@@ -1,5 +1,6 @@
 """The contract of engines of sums over pairs: the problem that one is chosen by, and its inputs."""
 
+import abc
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -103,8 +104,8 @@ class AbstractPairSumEngine(AbstractEngine):
     looks_at_pairs = True  # it takes time in proportion to them
     on_all_devices = False  # `simulate` puts what it is given on all devices
 
-    def run(self, problem: Problem, inputs: Inputs, /) -> Sums:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def run(self, problem: Problem, inputs: Inputs, /) -> Sums: ...
 
 
 def choose_sums(problem: Problem, kernel: Any = "auto") -> Choice:
