@@ -13,6 +13,7 @@ import attnflow as af
 from attnflow.errors import InputError
 from attnflow.flows.engines.fused import fused_steps
 from attnflow.pairsums import _gpu_few_dimensions as few
+from attnflow.pairsums import gpu
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -197,7 +198,7 @@ def small(matrix, d):
         (lambda d: af.SelfAttention(af.Softmax(1.0, V=small(V, d)), space=af.Euclidean()), 20, 17, "euler", False),
         (lambda d: af.SelfAttention(af.Softmax(4.0), pairs=af.Causal(strict=True, slope=0.3)), 7, 3, "euler", True),
         (lambda d: af.SelfAttention(af.Unnormalized(1.0), pairs=ALIBI), 7, 20, "euler", True),
-        (lambda d: af.SelfAttention(HARDMAX(small(B, d), small(V, d)), space=af.Euclidean()), 7, 3, "euler", True),
+        (lambda d: af.SelfAttention(HARDMAX(B=small(B, d), V=small(V, d)), space=af.Euclidean()), 7, 3, "euler", True),
     ],
 )  # fmt: skip
 def test_fused_trajectories_are_those_of_float64(model, n, d, solver, weighted):

@@ -122,7 +122,7 @@ def test_tokens_in_few_coordinates_have_the_inner_products_of_the_draws(d):
     assert clouds.shape == (5, N, N) and (np.asarray(clouds)[:, :, d:] == 0).all()
     for r in (0, 3, 4):
         own = jax.random.fold_in(key, r)
-        x, y = np.asarray(af.sphere.uniform(n=N, d=d, key=own)), np.asarray(pm._find(keys, clouds, own))
+        x, y = np.asarray(af.sphere.uniform(n=N, d=d, key=own)), np.asarray(pm._tokens_of_key(keys, clouds, own))
         np.testing.assert_allclose(y @ y.T, x @ x.T, rtol=0, atol=1e-13)
 
 
