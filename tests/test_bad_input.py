@@ -310,6 +310,7 @@ def test_huge_integers_and_arrays_in_place_of_names(door):
 
 
 @pytest.mark.parametrize("key", KEYS, ids=repr)
+@pytest.mark.usefixtures("as_users_run")
 def test_what_is_no_random_key(key):
     for draw in (
         lambda: af.sphere.uniform(n=2, d=2, key=key),

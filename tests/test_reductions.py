@@ -241,6 +241,7 @@ def test_uniform_energy_against_an_integral(d):
         np.testing.assert_allclose(np.log(af.reductions.uniform_energy(d, beta=beta)), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_uniform_energy_at_the_ends():
     np.testing.assert_array_equal([float(af.reductions.uniform_energy(d, beta=0.0)) for d in (2, 3, 50)], 1.0)
     assert float(af.reductions.uniform_energy(3, beta=1e4)) == pytest.approx(-np.expm1(-2e4) / 2e4, rel=1e-12)

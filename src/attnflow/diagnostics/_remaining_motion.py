@@ -136,6 +136,8 @@ def _parts(
     inside, inner, stiffness = ahead(v - centres)
     # A force may itself be a difference, and tokens are known up to their rounding.
     size = _fastest(force) + jnp.maximum(change, stiffness) * _fastest(x)
+    if getattr(model, "moves_to_means", False):
+        size += _fastest(x)
     rounding = ROUNDING * jnp.finfo(x.dtype).eps * size
     settled = ((drifting <= rounding) | (further < 0)) & ((inside <= rounding) | (inner < 0))
     here = jnp.sum(mass[:, None] * v * centres) / jnp.where(drifting > 0, drifting, 1)

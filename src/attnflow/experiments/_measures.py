@@ -15,10 +15,10 @@ def value(variable: str, **cell: Any) -> Callable[[Results], Any]:
     return lambda results: results.select(**cell)[variable].values.tolist()
 
 
-def difference(first: str, second: str, **cell: Any) -> Callable[[Results], list[float]]:
+def difference(first: str, second: str, **cell: Any) -> Callable[[Results], float | list[float]]:
     """The first variable of the one cell with these parameters less the second, entry by entry."""
 
-    def measure(results: Results) -> list[float]:
+    def measure(results: Results) -> float | list[float]:
         data = results.select(**cell)
         return (data[first] - data[second]).values.tolist()
 

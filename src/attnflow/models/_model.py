@@ -43,6 +43,11 @@ class AbstractModel(eqx.Module):
         """
         return False
 
+    @property
+    def moves_to_means(self) -> bool:
+        """Whether the force is a mean of tokens less the token itself, and so known up to the rounding of tokens."""
+        return False
+
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 

@@ -61,6 +61,10 @@ class HardmaxLayers(AbstractModel):
     tie_tol: Any
     merge_tol: Any
 
+    @property
+    def moves_to_means(self) -> bool:
+        return True
+
     def __init__(
         self,
         alpha: Parameter = 0.5,

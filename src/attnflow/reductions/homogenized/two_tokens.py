@@ -86,7 +86,7 @@ def two_token_law(
 
 def two_token_expectation(
     phi: Callable[[np.ndarray], Any],
-    q0: Number,
+    q0: Numbers,
     T: Number,
     *,
     d: Count,
