@@ -158,7 +158,7 @@ def _defects(
         return [] if good else [f"{what} is not refused in one sentence: {sentence}"]
     except Exception as caught:
         return [f"{what} raised {type(caught).__name__}: {' '.join(str(caught).split())[:150]}"]
-    if nan_allowed and not_finite(result) > not_finite(row()):
+    if nan_allowed and not_finite(result) > not_finite(row.result):
         return []
     return [f"{what} gave {_short(result)}"]
 
@@ -172,7 +172,7 @@ def _short(result: Any) -> str:
 
 def check_float32(row: Call) -> None:
     """In a program that computes with 32 bits: the same numbers, to the digits these have."""
-    expected = row.numbers()
+    expected = row.unchanged
     with jax.enable_x64(False):
         arrays, _, _ = arrays_and_numbers(row)
         got = row.numbers(**{name: value.astype(np.float32) for name, value in arrays.items()})
@@ -213,7 +213,7 @@ def check_transformations(row: Call) -> None:
     here = compiled(values, directions)
     close(
         here["value"],
-        [leaf for leaf in _leaves(row.numbers(), set()) if _inexact(leaf)],
+        [leaf for leaf in _leaves(row.unchanged, set()) if _inexact(leaf)],
         row.tolerance,
         f"{row.label} in jit",
     )
@@ -278,7 +278,7 @@ def check_splitting(row: Call) -> None:
         row.weights: np.concatenate([[w[0] / 4], w[1:], [0.75 * w[0]]]),
     }
     after = [row.splitting(a, len(x)) for a in numbers(row.numbers(**changed))]
-    close(after, row.numbers(), row.tolerance, f"{row.label} with a weight that is split")
+    close(after, row.unchanged, row.tolerance, f"{row.label} with a weight that is split")
 
 
 def _points_and_weights(row: Call) -> tuple[np.ndarray, np.ndarray | None]:
@@ -292,7 +292,7 @@ def _moved(row: Call, move: Any) -> dict[str, np.ndarray]:
 
 
 def _compare(row: Call, how: str, got: Any, expected: Any, change: Any) -> None:
-    close(got, [expected(a, change) for a in numbers(row.numbers())], row.tolerance, f"{row.label} {how}")
+    close(got, [expected(a, change) for a in numbers(row.unchanged)], row.tolerance, f"{row.label} {how}")
 
 
 # A run or its array ---------------------------------------------------------------------------------------------------
@@ -303,4 +303,4 @@ def check_run(row: Call) -> None:
     run = row.arguments()[row.run]
     weights = {} if run.weights is None else {"weights": np.asarray(run.weights)}
     states = {row.run: np.asarray(run.xs), **weights}
-    close(row.numbers(**states), row.numbers(), row.tolerance, f"{row.label} of an array")
+    close(row.numbers(**states), row.unchanged, row.tolerance, f"{row.label} of an array")

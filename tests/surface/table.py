@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import attnflow as af
@@ -136,6 +137,16 @@ class Call(Row):
         """What the relations compare."""
         out = self(**changed)
         return out if self.read is None else self.read(out)
+
+    @cached_property
+    def result(self) -> Any:
+        """The result of the call as it stands, which every relation compares with: computed once."""
+        return self()
+
+    @cached_property
+    def unchanged(self) -> Any:
+        """The numbers of that result."""
+        return self.result if self.read is None else self.read(self.result)
 
 
 @dataclass(frozen=True)
