@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
 from ..engines import AbstractEngine, Choice, choose
 from ._pairs import AbstractPairs, Full
@@ -80,19 +81,37 @@ class Problem:
         return self.count * XLA_PAIR.get(self.backend, XLA_PAIR["gpu"])
 
     @property
+    def summed(self) -> tuple[Any, AbstractPairs, Any, Hardmax | None]:
+        """What holds arrays: score, pairs, reduction and selection."""
+        return self.score, self.pairs, self.reduction, self.selection
+
+    def summing(self, score: Any, pairs: AbstractPairs, reduction: Any, selection: Hardmax | None) -> "Problem":
+        """The problem with what is `summed` in the form of a transformation."""
+        return replace(self, score=score, pairs=pairs, reduction=reduction, selection=selection)
+
+    @property
     def silent(self) -> str:
         """An objection to a model that does not say what it sums."""
         return f"{self.model} does not say what it sums"
 
 
 class Inputs(NamedTuple):
-    """The arrays of a sum; `tile` is what the score makes of the tokens, `log_w=None` counts every key once."""
+    """The arrays of a sum; `tile` is what the score makes of the tokens, `log_w=None` counts every key once.
+
+    The queries of the tile may be a part of those that the problem describes: their numbers are `rows`, else in order.
+    """
 
     x: Float[Array, "n d"]
     y: Float[Array, "m e"]
     tile: Projected
     values: Float[Array, "m p"]
     log_w: Float[Array, " m"] | None
+    rows: Int[Array, " r"] | None = None
+
+    @property
+    def numbers(self) -> Int[Array, " r"]:
+        """The numbers of the queries."""
+        return jnp.arange(self.tile.queries.shape[0]) if self.rows is None else self.rows
 
 
 class AbstractPairSumEngine(AbstractEngine):

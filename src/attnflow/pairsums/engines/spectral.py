@@ -174,7 +174,7 @@ def _accuracy(problem: Any, accuracy: Accuracy) -> str | None:
 
 def _sums(modes: int | None, problem: Any, inputs: Inputs) -> Sums:
     assert modes is not None  # `prepared` has chosen it
-    x, y, _, values, log_w = inputs
+    x, y, _, values, log_w, _ = inputs
     pairs, causal = problem.pairs, isinstance(problem.pairs, Causal)
     beta, offset = (jnp.asarray(number, x.dtype) for number in _temperature(problem))
     slope = pairs.slope.astype(x.dtype) if causal and pairs.slope is not None else jnp.zeros((), x.dtype)
