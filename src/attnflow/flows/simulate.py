@@ -21,7 +21,7 @@ from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
-from ._sums_of_run import choose_sums_of_run
+from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, started, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
@@ -123,8 +123,9 @@ def simulate(
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     with progress_bar(progress), fitting(x0.shape):
         alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
-        where = {"devices": 1 if alone else all_devices().size, "partitioned": mesh is not None}
-        chosen, choice = choose_sums_of_run(kernel, model, x0, w, start, end - start, tolerance, **where)
+        devices = 1 if alone else all_devices().size
+        sums = SumsOfRun(model, x0, w, start, end - start, tolerance, devices, partitioned=mesh is not None)
+        chosen, choice = sums.choose(kernel)
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
         ran, passed_over = engines_of(chosen, model, start, x0, w, key)

@@ -42,8 +42,7 @@ class Problem:
       chooses for itself.
     - `exact`: errors must be as small as rounding. Otherwise `accuracy` says how small, or the user vouches for it.
     - `constant`: parameters do not change with time. `unit`: tokens are known to be unit vectors, or may be.
-    - `devices`: how many may share the queries. `partitioned`: XLA cuts the cloud into parts for a mesh of devices,
-      and the user named no engine.
+    - `devices`: how many may share the queries. `partitioned`: XLA cuts the cloud into parts for a mesh of devices.
     """
 
     n: int
@@ -128,6 +127,10 @@ class AbstractPairSumEngine(AbstractEngine):
 
 
 def choose_sums(problem: Problem, kernel: Any = "auto") -> Choice:
-    """The engine for a sum over pairs; whoever names one vouches for its accuracy, unless the problem states it."""
-    auto = isinstance(kernel, str) and kernel == "auto"
-    return choose("pair-sum engine", replace(problem, exact=problem.exact and auto), kernel)
+    """The engine for a sum over pairs.
+
+    Whoever names one vouches for its accuracy, unless the problem states it, and that XLA can cut it into parts.
+    """
+    if not (isinstance(kernel, str) and kernel == "auto"):
+        problem = replace(problem, exact=False, partitioned=False)
+    return choose("pair-sum engine", problem, kernel)
