@@ -22,7 +22,7 @@ from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
-from ._warm_start import WarmStart, started, warm_started
+from ._warm_start import WarmStart, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
@@ -192,9 +192,9 @@ def _solve(
     clock = clock_from(numbers["t0"], jumps)
 
     def right_hand_side(since, x, state):
-        here = started(model, state)
-        velocity = here.force if scheme.steps_with_force else functools.partial(field, here)
-        return velocity(clock(since), x, w, key=key, kernel=plan.kernel)
+        velocity = model.force if scheme.steps_with_force else functools.partial(field, model)
+        warm = {} if state is None else {"state": state}
+        return velocity(clock(since), x, w, key=key, kernel=plan.kernel, **warm)
 
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)

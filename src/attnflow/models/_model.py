@@ -83,8 +83,12 @@ def field(
     *,
     key: PRNGKeyArray | None = None,
     kernel: str = "auto",
+    **state: Any,
 ) -> Float[Array, "n d"]:
-    """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space."""
+    """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space.
+
+    A model that iterates in its force takes the `state` to start from, as its `warm` gives it.
+    """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{shown(model)} is no model; an attention map becomes one as SelfAttention(map).")
     real_array("t", t, 0)
@@ -92,4 +96,4 @@ def field(
     if weights is not None and len(weights) != len(x):
         raise InputError(f"weights have shape {weights.shape} and there are {len(x)} tokens; give one weight for each.")
     x = model.space.nearest(x)
-    return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel))
+    return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel, **state))
