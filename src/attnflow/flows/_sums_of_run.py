@@ -9,7 +9,6 @@ from ..engines import Choice
 from ..models import AbstractModel
 from ..models.schedules import at_time, depends_on_time
 from ..pairsums import Accuracy, Problem, as_reduction, choose_sums
-from ..spaces import Sphere
 
 
 class SumsOfRun(NamedTuple):
@@ -54,6 +53,6 @@ class SumsOfRun(NamedTuple):
             pairs=getattr(model, "pairs"),  # noqa: B009
             accuracy=Accuracy(self.span, self.tolerance, self.w, here.V),
             constant=not depends_on_time(attention),
-            unit=isinstance(model.space, Sphere),
+            unit=model.space.unit,
             **given,
         )

@@ -63,8 +63,6 @@ def warm_started(
 ) -> diffrax.AbstractSolver:
     """The solver of a scheme, with warm starts if the model has any; `clock` is the model's time by the solver's."""
     solver = scheme.make(model)
-    if not hasattr(model, "warm"):
-        return solver
 
     def warm(t: Any, x: Array, state: Any) -> Any:
         return model.warm(clock(t), x, w, state, kernel=kernel)

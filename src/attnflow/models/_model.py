@@ -48,6 +48,18 @@ class AbstractModel(eqx.Module):
         """Whether the force is a mean of tokens less the token itself, and so known up to the rounding of tokens."""
         return False
 
+    def warm(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None,
+        state: Any,
+        *,
+        kernel: str = "auto",
+    ) -> Any:
+        """What calls of `force` near `(t, x)` may start from, their `state`, if the force iterates."""
+        return None
+
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from ._engine import Inputs, Problem
-from ._reductions import Exponential
 from ._rules import decided_together
 from ._scores import Projected
 
@@ -23,7 +22,7 @@ def upper_bound(
     A `common` top is the same for all rows. Only complete pairs have a bound: others may leave out the key that is
     tested, or all keys of a row, which it would not see.
     """
-    if not isinstance(problem.reduction, Exponential) or problem.selection is not None or not problem.pairs.complete:
+    if not problem.exponential or not problem.pairs.complete:
         return None
     score, tile, log_w = problem.score, inputs.tile, inputs.log_w
     n, m = tile.queries.shape[0], tile.keys.shape[0]

@@ -80,6 +80,11 @@ class Problem:
         return self.count * XLA_PAIR.get(self.backend, XLA_PAIR["gpu"])
 
     @property
+    def exponential(self) -> bool:
+        """Whether the weights are exponentials of the score, of all keys."""
+        return self.reduction.exponential and self.selection is None
+
+    @property
     def summed(self) -> tuple[Any, AbstractPairs, Any, Hardmax | None]:
         """What holds arrays: score, pairs, reduction and selection."""
         return self.score, self.pairs, self.reduction, self.selection

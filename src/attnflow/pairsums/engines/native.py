@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from .._engine import NATIVE_PAIR, AbstractPairSumEngine, Inputs, Problem
 from .._pairs import AbstractPairs, Causal
-from .._reductions import Exponential, Sums, finite
+from .._reductions import Sums, finite
 from .._rules import derived_from
 from ..native_library import PAIR_SUMS, native
 from .blocked import blocked_sums
@@ -36,7 +36,7 @@ class Native(AbstractPairSumEngine):
             return "XLA cannot cut the kernel into parts for the devices of a mesh"
         if problem.score is None:
             return problem.silent
-        if not isinstance(problem.reduction, Exponential) or problem.selection is not None:
+        if not problem.exponential:
             return "the kernel is for exponentials of the score"
         if not problem.score.is_product:
             return f"the kernel is for inner products, and {type(problem.score).__name__} writes scores of its own"
