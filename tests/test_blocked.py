@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import attnflow as af
-from attnflow.pairsums import Hardmax, Inner, SquaredDistance
-from attnflow.pairsums._reductions import as_reduction
+from attnflow.pairsums import Hardmax, Inner, Inputs, Problem, SquaredDistance, as_reduction
 from attnflow.pairsums.engines.blocked import blocked_sums
 from attnflow.pairsums.engines.dense import dense_sums
 
@@ -35,8 +34,9 @@ def test_any_cut_equals_the_dense_sum(n, m, tile, name, causal, by_difference, w
     @jax.jit
     def both(beta, x, y, v, log_w):
         score = SquaredDistance(beta, by_difference=True) if by_difference else Inner(beta)
-        given = (score, score.project(x, y), v, log_w if weighted else None, pairs, reduction, selection)
-        return dense_sums(*given), blocked_sums(*given, tile)
+        problem = Problem(n, m, 3, 2, 3, x.dtype, score, reduction, selection, pairs)
+        inputs = Inputs(x, y, score.project(x, y), v, log_w if weighted else None)
+        return dense_sums(problem, inputs), blocked_sums(problem, inputs, tile)
 
     rng = np.random.default_rng(n)
     for beta in (0.0, 1.0, 1e4) * 4:

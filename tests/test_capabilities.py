@@ -9,7 +9,7 @@ import pytest
 import attnflow as af
 from attnflow.app import theory
 from attnflow.errors import InputError
-from attnflow.pairsums import Inner, Total
+from attnflow.pairsums import AbstractPairs, Hardmax, Inner, Total
 
 BETA = 4.0
 X = af.sphere.uniform(n=6, d=3, key=jax.random.key(3))
@@ -117,6 +117,82 @@ def test_growth_in_space_and_curves_of_the_page():
     assert af.SelfAttention(SLOW, space=af.Euclidean()).linear_part(3) is None
     assert theory.exact(af.SelfAttention(SOFT)) and theory.exact(af.SelfAttention(SLOW))
     assert not theory.exact(af.SelfAttention(af.Softmax(BETA, V=-np.eye(3))))
+
+
+class Best(Plain):
+    """The best key alone, at no temperature."""
+
+    @property
+    def reduce(self):
+        return Hardmax(0.0)
+
+
+def test_a_selection_of_keys_is_known_to_the_kernels():
+    """Of trajectories on a GPU, which is interpreted here."""
+    hard = af.SelfAttention(Best(jnp.asarray(BETA)))
+    sampler = lambda key: af.sphere.uniform(n=5, d=2, key=key).astype(jnp.float32)  # noqa: E731
+    options = {"realizations": 2, "key": jax.random.key(0), "reduce": af.flows.LastState(), "dt": 0.1, "ts": [0.2]}
+    ends = [af.ensemble(hard, sampler, engine=engine, **options).values for engine in ("fused", "batched")]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-6)
+    assert not hard.attention.exponential and not hard.attention.continuous
+
+
+class Everyone(AbstractPairs):
+    """All pairs, in a class of its own."""
+
+    normalized: bool = eqx.field(static=True, default=False)
+
+    @property
+    def complete(self):
+        return True
+
+    def logit(self, i, j, n, m):
+        return None
+
+    def log_weight(self, i, j, n, m):
+        return None
+
+
+def test_pairs_qualify_by_what_they_declare():
+    """For long times, energies, the growth in space, densities and the curves of the page."""
+    model, known = (af.SelfAttention(af.Softmax(BETA), pairs=pairs) for pairs in (Everyone(), None))
+    assert theory.exact(model) and model.energy().value(X, W) == known.energy().value(X, W)
+    assert af.long_time(model, X[:3]).events == af.long_time(known, X[:3]).events
+    assert af.SelfAttention(SOFT, af.Euclidean(), Everyone()).linear_part(3) is not None
+    options = {"density": lambda angle: 1 + 0.1 * jnp.cos(angle), "cells": 16, "t1": 0.1, "save": 1}
+    laws = [af.reductions.mean_field(m, **options).masses for m in (model, known)]
+    np.testing.assert_array_equal(*laws)
+
+
+class Own(af.models.AbstractModel):
+    """Tokens that read their attention map, in a class of its own."""
+
+    attention: af.attention.AbstractAttention
+    pairs: AbstractPairs = Everyone()
+    space: af.Sphere = af.Sphere()
+
+    @property
+    def clock(self):
+        return self.attention.clock
+
+    @property
+    def attention_alone(self):
+        return True
+
+    def force(self, t, x, weights, *, key=None, kernel="auto", state=None):
+        return self.attention(x, x, weights, pairs=self.pairs, kernel=kernel, state=state)
+
+
+def test_models_qualify_by_what_they_declare():
+    """For long times, kernels of trajectories and laws on a grid."""
+    model, known = Own(af.Softmax(BETA)), af.SelfAttention(beta=BETA)
+    assert af.long_time(model, X[:3]).events == af.long_time(known, X[:3]).events
+    sampler = lambda key: af.sphere.uniform(n=9, d=3, key=key)  # noqa: E731
+    options = {"realizations": 4, "key": jax.random.key(0), "reduce": af.flows.LastState(), "dt": 0.1, "ts": [0.2]}
+    np.testing.assert_array_equal(*(np.asarray(af.ensemble(m, sampler, **options).values) for m in (model, known)))
+    law = {"density": lambda angle: 1 + 0.1 * jnp.cos(angle), "cells": 16, "t1": 0.1, "save": 1}
+    masses = [af.reductions.mean_field(m, **law).masses for m in (model, known)]
+    np.testing.assert_array_equal(*masses)
 
 
 class Halved(af.Softmax):

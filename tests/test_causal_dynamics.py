@@ -15,7 +15,7 @@ from attnflow.app.python_code import program
 from attnflow.app.state import State
 from attnflow.errors import InputError
 from attnflow.experiments.causal import clustering, dynamics
-from attnflow.flows._sums_of_run import choose_sums_of_run
+from attnflow.flows import SumsOfRun
 from attnflow.flows.long_time import _numbers
 from attnflow.pairsums import _prefix, _series, weight_matrix
 from attnflow.pairsums.engines.spectral import break_even
@@ -288,8 +288,7 @@ def test_a_sum_that_underflows_is_not_taken_for_that_of_nobody():
 
 def test_the_engine_for_causal_tokens_is_chosen_where_it_pays_and_is_trusted():
     def chosen(model, n=2000, d=2, kernel="auto", rtol=1e-9):
-        choice = choose_sums_of_run(kernel, model, jnp.asarray(tokens(n, d)), None, 0.0, 1.0, rtol)[1]
-        return choice.engine.full_name
+        return SumsOfRun(model, jnp.asarray(tokens(n, d)), tolerance=rtol).choose(kernel)[1].engine.full_name
 
     direct = ("native",) if native().ready else ("dense", "blocked")
 

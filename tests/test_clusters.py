@@ -168,6 +168,17 @@ def test_a_state_kept_alone_knows_how_long_it_ran(together):
     assert af.clusters(early, at=-1).converged is False
 
 
+@pytest.mark.parametrize("part, state", [(0.9, "at rest"), (1.1, "moving")])
+def test_a_drift_just_above_the_rounding_of_means_is_called_moving(together, part, state):
+    """A layer moves a token by the part alpha of the way to its mean, which is known to 8 eps of the longest token."""
+    alpha = part * 2 * 8 * np.finfo(float).eps  # the way is half a unit
+    pair = jnp.tile(jnp.asarray([[1.0, 0.0], [0.5, 0.0]]), (T, 1, 1))
+    given = {"xs": pair, "weights": None, "ts": together.ts * 1e12, "provenance": type(together.provenance)()}
+    found = af.clusters(dataclasses.replace(together, model=af.models.HardmaxLayers(alpha), **given), at=-1)
+    assert found.count == 2 and found.state == state
+    np.testing.assert_allclose(found.speed, part * 8 * np.finfo(float).eps, rtol=1e-9)
+
+
 def test_very_long_times_do_not_overflow(together):
     long = dataclasses.replace(together, log_ts=jnp.asarray([-jnp.inf, 1.0, 2.0, 3.0, 10.0, 700.0]))
     assert af.clusters(long, at=-1).converged is True  # what is left of one cluster is 1e-13 wide, for ever

@@ -279,7 +279,7 @@ def test_pictures():
     emerge, faces = (layers(af.models.hardmax_cloud(name)) for name in ("emerge", "faces"))
     figure = af.plot.hardmax_layers({"emerge": emerge, "faces": faces}, layers=(0, 1, 30))
     assert len(figure.axes) == 6 and figure.axes[0].get_ylabel() == "emerge"
-    titles = [af.plot.half_space(emerge, 1, at).axes[0].get_title() for at in (0, 1)]
+    titles = [af.plot.half_space(emerge, 1, at=at).axes[0].get_title() for at in (0, 1)]
     assert titles == ["layer 0: token 1 follows", "layer 1: token 1 leads"]
     weighted = layers(**filled([(1.0, 1.0), (1.0, -1.0), (0.5, 0.0)], [0.5, 0.25, 0.25]))
     (arrow,) = [text for text in af.plot.half_space(weighted, 2).axes[0].texts if hasattr(text, "arrow_patch")]

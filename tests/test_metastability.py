@@ -305,9 +305,9 @@ def test_pictures_of_a_long_run(five, tmp_path):
     dashed = sorted(round(float(line.get_ydata()[0]), 6) for line in ax.lines if len(line.get_xdata()) == 2)
     assert dashed == [0.28, 0.44, 0.52, 1.0] and "log_{10}" in ax.get_xlabel()
     for clock in ("arclength", "paper"):
-        assert "beta" in af.plot.staircase(five, clock).axes[0].get_xlabel() or clock == "paper"
+        assert "beta" in af.plot.staircase(five, clock=clock).axes[0].get_xlabel() or clock == "paper"
     for view in ("angles", "tree"):
-        figure = af.plot.merges(five, view)
+        figure = af.plot.merges(five, view=view)
         dots = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
         found = sorted(float(c.get_offsets()[0, 0]) for c in dots)
         np.testing.assert_allclose(found, [event["log_t"] / np.log(10) for event in five.events])
@@ -322,7 +322,7 @@ def test_pictures_refuse_what_they_cannot_show(five, short):
         af.plot.merges(short)
     sphere = dataclasses.replace(five, xs=jnp.pad(five.xs, ((0, 0), (0, 0), (0, 1))))
     with pytest.raises(InputError, match="no single angle"):
-        af.plot.merges(sphere, "angles")
+        af.plot.merges(sphere, view="angles")
 
 
 # The experiments -----------------------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from attnflow.engines import choose
 from attnflow.errors import InputError
 from attnflow.flows._trajectory_engine import Ensemble
 from attnflow.flows.engines.native import native_steps
-from attnflow.pairsums import native_library
-from attnflow.pairsums.engines.native import _relative_sums
+from attnflow.pairsums import Inputs, Problem, native_library
+from attnflow.pairsums.engines.native import relative_sums
 from attnflow.pairsums.native_library import PAIR_SUMS, Native, native
 
 INF = np.inf
@@ -274,8 +274,9 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
     @jax.jit
     def exponential(t):
         """Of a query t against the keys 0 and 1: the weight of the second, relative to the first."""
-        tile = af.pairsums.Inner(1.0).project(t[:, None], keys)
-        _, (num, mass) = _relative_sums(tile, keys, None, af.pairsums.Full(), None, None)
+        score, queries = af.pairsums.Inner(1.0), t[:, None]
+        problem = Problem(len(t), 2, 1, 1, 1, dtype, score)
+        _, (num, mass) = relative_sums(problem, Inputs(queries, keys, score.project(queries, keys), keys, None))
         return num[:, 0], mass
 
     found, mass = (np.asarray(a) for a in exponential(np.concatenate([t, low])))

@@ -412,8 +412,7 @@ def derivatives(kernel, pairs, inputs, direction, cotangents):
 
     def sums(beta, x, y, values, log_w):
         return [
-            sums_by(kernel, make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce)
-            for make, reduce in TERMS
+            sums_by(kernel, make(beta), x, y, values, log_w=log_w, pairs=pairs, reduce=reduce) for make, reduce in TERMS
         ]
 
     out, pull = jax.vjp(sums, *inputs)

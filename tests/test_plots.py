@@ -276,4 +276,4 @@ def test_what_are_no_layers_or_names_is_told(junk, untyped):
     with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
         af.plot.hardmax_layers([run], **{"layers": (0, 1), **junk})
     with pytest.raises(InputError, match="names"):
-        af.plot.hardmax_layers([run], (0, 1), names=[3])
+        af.plot.hardmax_layers([run], layers=(0, 1), names=[3])

@@ -12,7 +12,7 @@ from scipy.special import ive
 
 import attnflow as af
 from attnflow.errors import InputError
-from attnflow.flows._sums_of_run import choose_sums_of_run
+from attnflow.flows import SumsOfRun
 from attnflow.pairsums import Hardmax, _series
 from attnflow.pairsums._bessel import circle_coefficients, sphere_coefficients
 from attnflow.pairsums._circle import Circle
@@ -326,10 +326,9 @@ def test_a_run_is_the_direct_one(d, attention, beta):
     assert run.provenance["options"]["kernel"].startswith("spectral:")
 
 
-def chosen(model=None, n=5000, d=2, w=None, span=1.0, tolerance=1e-9, kernel="auto", **kwargs):
-    x0 = jnp.asarray(tokens(n, d))
-    model = model or af.SelfAttention(beta=9.0)
-    return choose_sums_of_run(kernel, model, x0, w, 0.0, span, tolerance, **kwargs)[1].engine.full_name
+def chosen(model=None, n=5000, d=2, kernel="auto", **options):
+    sums = SumsOfRun(model or af.SelfAttention(beta=9.0), jnp.asarray(tokens(n, d)), **options)
+    return sums.choose(kernel)[1].engine.full_name
 
 
 def usual(n=5000):

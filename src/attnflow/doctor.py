@@ -174,7 +174,7 @@ def _engines() -> Iterator[Check]:
     import jax.numpy as jnp
 
     from .engines import choose
-    from .flows import Ensemble, choose_sums_of_run
+    from .flows import Ensemble, SumsOfRun
     from .models import SelfAttention
     from .spaces import sphere
 
@@ -182,8 +182,7 @@ def _engines() -> Iterator[Check]:
         model = SelfAttention(beta=9.0)
         for name, n, d in (("simulate, 200 tokens on a sphere", 200, 3), ("simulate, 5000 on a circle", 5000, 2)):
             x = jnp.broadcast_to(jnp.eye(1, d, dtype=jnp.float64), (n, d))
-            _, choice = choose_sums_of_run("auto", model, x, None, 0.0, 1.0, 1e-9)
-            yield _choice(name, choice)
+            yield _choice(name, SumsOfRun(model, x).choose()[1])
         problem = Ensemble(model, sphere.uniform(n=32, d=2, key=jax.random.key(0)))
         yield _choice("ensemble, 32 on a circle", choose("trajectory engine", problem))
 

@@ -141,7 +141,7 @@ def _attention_and_pairs(model: Any) -> tuple[Any, Any] | None:
 def _kernel(model: Any, d: int) -> Array | None:
     """The inverse temperature of the kernel density that is drawn, where attention on the circle has one."""
     parts = _attention_and_pairs(model)
-    if parts is None or d != 2 or not isinstance(model.space, Sphere) or len(heads_of(model.attention)) > 1:
+    if parts is None or d != 2 or not model.space.unit or len(heads_of(model.attention)) > 1:
         return None
     attention, pairs = parts
     drawable = attention.exponential and pairs.complete and not depends_on_time(attention)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..spaces import Sphere
 from . import frames
 from .instruments import Instruments, row
 from .playback import Moment, playback
@@ -47,7 +46,7 @@ class Show:
             "clock": start.model.clock,
             "energy": self.instruments.scale,
             "weights": None if start.weights is None else [float(f"{v:.6g}") for v in start.weights],
-            "sphere": isinstance(start.model.space, Sphere),
+            "sphere": start.model.space.unit,
             "last": self.playback.last,
             "merges": list(self.playback.merges),
         }

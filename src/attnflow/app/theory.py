@@ -18,9 +18,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..models.schedules import depends_on_time
-from ..pairsums import Full
 from ..reductions import equiangular_flow, fastest_mode, growth_rate, uniform_energy
-from ..spaces import Sphere
 from .state import State
 
 HIGH_DIMENSION = 32
@@ -32,7 +30,7 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
     curves: list[dict[str, Any]] = []
     levels: list[dict[str, Any]] = []
     drawn = {"curves": curves, "levels": levels, "wave": wave}
-    if not isinstance(getattr(model, "space", None), Sphere):
+    if not model.space.unit:
         return drawn
     s = state.settings
     n, d, law = s["n"], s["d"], s["init"]
@@ -61,7 +59,7 @@ def overlays(state: State, model: Any, wave: int, first_amplitude: float) -> dic
 
 def first_wave(model: Any, d: int) -> int:
     """The wave that grows first out of uniform tokens on the circle; 1 elsewhere."""
-    if d != 2 or not isinstance(model.space, Sphere) or not exact(model):
+    if d != 2 or not model.space.unit or not exact(model):
         return 1
     beta = float(model.attention.zonal.beta)
     return int(fastest_mode(beta, d=2)) if beta <= LARGEST_BETA else 1
@@ -71,7 +69,7 @@ def exact(model: Any) -> bool:
     """Whether the reduced equations are about this model: identity matrices, and every token sees all."""
     if not model.attention_alone or depends_on_time(model.attention) or model.attention.zonal is None:
         return False
-    return isinstance(model.pairs, Full) and model.pairs.skip is None
+    return model.pairs.complete
 
 
 def _equiangular(name: str, n: int, beta: float, clock: Any, faster: float) -> list[dict[str, Any]]:

@@ -15,15 +15,13 @@ from ..errors import InputError
 from ..pairsums import (
     AbstractPairs,
     AbstractScore,
-    Exponential,
     Full,
     Reduce,
-    Total,
     as_reduction,
     pair_sums,
     pair_weights,
 )
-from ..spaces import AbstractSpace, Sphere, log_weights
+from ..spaces import AbstractSpace, log_weights
 from ._energy import AbstractEnergy, InteractionEnergy
 from ._values import apply_value
 
@@ -58,6 +56,7 @@ class AbstractAttention(eqx.Module):
     - `row_stochastic`: the weights of a row sum to one, so that in $\mathbb R^d$ the flow has the linear part $V$.
     - `isotropic`: it commutes with rotations, since it depends on inner products alone. `zonal` says how, where it is
       exponential, too: then `long_time`, metastable times and the reduced equations are about it.
+    - `separable`: a key weighs its score, so that sums over keys are products with second moments.
     - `continuous`: the velocity depends continuously on the measure.
     - `closure`: whether Gaussian laws stay Gaussian, `"exact"`; whether `gaussian` is the best approximation by one,
       `"projected"`; or `"none"`. `gaussian(alpha, L)` is the velocity on such a law, as in `attention/_gaussian.py`.
@@ -105,6 +104,18 @@ class AbstractAttention(eqx.Module):
         """The log weights of the keys in the sums over pairs."""
         return log_weights(weights)
 
+    def warm(
+        self,
+        x: Float[Array, "m d"],
+        weights: Float[Array, " m"] | None,
+        state: Any,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> Any:
+        """The `state` for calls near the cloud `(x, weights)`, where the map iterates."""
+        return None
+
     def matrix(
         self,
         x: Float[Array, "n d"],
@@ -123,7 +134,7 @@ class AbstractAttention(eqx.Module):
     @property
     def exponential(self) -> bool:
         reduction, selection = as_reduction(self.reduce)
-        return self.one_sum and isinstance(reduction, Exponential) and selection is None
+        return self.one_sum and reduction.exponential and selection is None
 
     @property
     def one_sum(self) -> bool:
@@ -132,7 +143,8 @@ class AbstractAttention(eqx.Module):
 
     @property
     def row_stochastic(self) -> bool:
-        return self._is_derived and type(as_reduction(self.reduce)[0]) is Exponential
+        reduction, _ = as_reduction(self.reduce)
+        return self._is_derived and reduction.exponential and reduction.total is None
 
     @property
     def _is_derived(self) -> bool:
@@ -149,11 +161,16 @@ class AbstractAttention(eqx.Module):
         if not self.exponential or not self.isotropic or self.score.zonal is None:
             return None
         beta, offset = self.score.zonal
-        reduction, _ = as_reduction(self.reduce)
-        if not isinstance(reduction, Total):
+        total = as_reduction(self.reduce)[0].total
+        if total is None:
             return Zonal(beta, True, jnp.zeros_like(beta))
-        log_factor = jnp.log(jnp.maximum(reduction.factor, jnp.finfo(beta.dtype).tiny))  # zero: nothing ever moves
-        return Zonal(beta, False, jnp.asarray(offset - reduction.shift + log_factor, beta.dtype))
+        log_factor = jnp.log(jnp.maximum(total.factor, jnp.finfo(beta.dtype).tiny))  # zero: nothing ever moves
+        return Zonal(beta, False, jnp.asarray(offset - total.shift + log_factor, beta.dtype))
+
+    @property
+    def separable(self) -> bool:
+        r"""Whether a key weighs its score alone, $\langle Ax, y\rangle$: the velocity is linear in second moments."""
+        return False
 
     @property
     def continuous(self) -> bool:
@@ -182,7 +199,7 @@ class AbstractAttention(eqx.Module):
         """The energy that the flow climbs or descends on a space; a map without one is refused in a sentence."""
         if not self.exponential or not self.score.is_bilinear:
             raise InputError(f"{type(self).__name__} attention declares no energy.")
-        return InteractionEnergy(self.score, self.V, self.reduce, isinstance(space, Sphere))
+        return InteractionEnergy(self.score, self.V, as_reduction(self.reduce)[0].total, space.unit)
 
 
 def heads_of(attention: AbstractAttention) -> tuple[AbstractAttention, ...]:

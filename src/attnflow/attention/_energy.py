@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
-from ..pairsums import AbstractScore, Reduce, Total, pair_sums
+from ..pairsums import AbstractScore, Total, pair_sums
 from ..spaces import is_concrete, log_weights
 
 
@@ -73,11 +73,14 @@ class AbstractEnergy(eqx.Module):
 
 
 class InteractionEnergy(AbstractEnergy):
-    r"""$E_B$ of a map with the score $\beta\langle x, By\rangle$, values $V$, and exponential weights."""
+    r"""$E_B$ of a map with the score $\beta\langle x, By\rangle$, values $V$, and exponential weights.
+
+    `total` is what multiplies their mean; `None`: they are divided by their sum.
+    """
 
     score: AbstractScore
     V: Any
-    reduce: Reduce
+    total: Total | None
     on_sphere: bool = eqx.field(static=True)
 
     def __check_init__(self) -> None:
@@ -107,10 +110,10 @@ class InteractionEnergy(AbstractEnergy):
 
     def log_metric(self, x, weights=None, *, scale=None):
         scale, beta = self.scale(scale), self._beta.astype(x.dtype)
-        if not isinstance(self.reduce, Total):
+        if self.total is None:
             log_z = pair_sums(self.score, x, x, 1.0, log_w=log_weights(weights), reduce="exp")[1]
             return log_z + scale_offset(scale, beta)
-        factor, shift = (jnp.asarray(a, x.dtype) for a in (self.reduce.factor, self.reduce.shift))
+        factor, shift = (jnp.asarray(a, x.dtype) for a in (self.total.factor, self.total.shift))
         slower = shift - jnp.log(jnp.where(factor > 0, factor, 1))  # with the factor zero nothing moves
         return jnp.broadcast_to(slower + scale_offset(scale, beta), x.shape[:1])
 

@@ -77,6 +77,10 @@ class Linear(AbstractAttention):
         return super().__call__(x, y, weights, pairs=pairs, kernel=kernel)
 
     @property
+    def separable(self) -> bool:
+        return True
+
+    @property
     def closure(self) -> str:
         return "exact"
 

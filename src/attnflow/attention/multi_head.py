@@ -131,21 +131,13 @@ class MultiHead(AbstractAttention):
             total = total + self._combined(members, _together(velocities, self.heads, members, state))
         return total
 
-    def warm(
-        self,
-        x: Float[Array, "m d"],
-        weights: Float[Array, " m"] | None,
-        state: Any,
-        *,
-        pairs: AbstractPairs = Full(),
-        kernel: str = "auto",
-    ) -> Any:
+    def warm(self, x, weights, state, *, pairs=Full(), kernel="auto"):
         """The states of the heads that have one, group by group; see `Sinkhorn.warm`."""
         groups = _groups(self.heads)
         states = [None] * len(groups) if state is None else state
 
-        def warm(head: Any, state: Any) -> Any:
-            return head.warm(x, weights, state, pairs=pairs, kernel=kernel) if hasattr(head, "warm") else None
+        def warm(head: AbstractAttention, state: Any) -> Any:
+            return head.warm(x, weights, state, pairs=pairs, kernel=kernel)
 
         return [_together(warm, self.heads, g, s) for g, s in zip(groups, states, strict=True)]
 

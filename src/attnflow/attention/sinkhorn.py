@@ -9,11 +9,11 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..checks import whole
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Causal, Full, Inner, Positional, Transposed, pair_sums
+from ..pairsums import AbstractPairs, Full, Inner, pair_sums
 from ..pairsums.algebra import matmul
 from ..parameters import Parameter, inverse_temperature, non_negative, parameter, score_matrices
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Count, Sphere, log_weights
+from ..spaces import AbstractSpace, Count, log_weights
 from ._attention import AbstractAttention
 from ._energy import AbstractEnergy, check_gradient, direction
 from ._gaussian import AffineField, affine_field, gaussian_scores, inverse, transport_coupling
@@ -106,7 +106,7 @@ class Sinkhorn(AbstractAttention):
         return "softmax"
 
     def __call__(self, x, y, weights=None, *, pairs=Full(), kernel="auto", state=None):
-        if len(x) != len(y) and not isinstance(pairs, Full | Causal | Positional):
+        if len(x) != len(y) and pairs.among_keys is None:
             raise InputError(
                 f"Sinkhorn attention does not know how {len(y)} keys see each other from {type(pairs).__name__} pairs "
                 f"of {len(x)} queries; give Full, Causal or Positional pairs."
@@ -115,7 +115,7 @@ class Sinkhorn(AbstractAttention):
 
     def log_weights(self, y, weights, *, pairs=Full(), kernel="auto", state=None):
         """The masses times $e^h$; not a number where the potentials did not converge."""
-        plan = self._plan(y, weights, _own_pairs(pairs), kernel)
+        plan = self._plan(y, weights, pairs, kernel)
         h, _, converged = self._iterated(plan, state)
         return plan.log_w + jnp.where(converged, h, jnp.nan)
 
@@ -154,7 +154,7 @@ class Sinkhorn(AbstractAttention):
         state: Float[Array, " m"] | None = None,
     ) -> Potentials:
         """The potentials of a cloud, NaN if they did not converge; `state` is a first guess of `h`."""
-        plan = self._plan(x, weights, _own_pairs(pairs), kernel)
+        plan = self._plan(x, weights, pairs, kernel)
         h, iterations, converged = self._iterated(plan, state)
         f, h = (jnp.where(converged, p, jnp.nan) for p in (plan.row(h), h))
         return Potentials(f, h, iterations, converged)
@@ -179,14 +179,13 @@ class Sinkhorn(AbstractAttention):
         return attention.potentials(x, weights, pairs=pairs, kernel=kernel, state=state).h
 
     def _plan(self, y: Array, w: Array | None, pairs: AbstractPairs, kernel: str) -> "_Plan":
-        given = pairs.pairs if isinstance(pairs, Transposed) else pairs
-        if self.half_steps is None and (isinstance(given, Causal) or (isinstance(given, Positional) and given.by_lag)):
+        if self.half_steps is None and pairs.triangular:
             raise InputError(
                 "converged Sinkhorn attention cannot be causal: only the identity is triangular with rows and columns "
                 "summing to one; give a number of normalisations, for example half_steps=3."
             )
         log_w = jnp.full(y.shape[0], -jnp.log(jnp.asarray(y.shape[0], y.dtype))) if w is None else log_weights(w)
-        return _Plan(self.score, y, log_w.astype(y.dtype), pairs, kernel)
+        return _Plan(self.score, y, log_w.astype(y.dtype), pairs.among_keys or pairs, kernel)
 
     def _iterated(self, plan: "_Plan", state: Any) -> tuple[Array, Array, Array]:
         if self.half_steps is not None:
@@ -203,7 +202,7 @@ class Sinkhorn(AbstractAttention):
     def energy(self, space: AbstractSpace) -> AbstractEnergy:
         if self.half_steps is not None:
             raise InputError("this model has no energy: N half-steps of Sinkhorn are no gradient flow; converge them.")
-        return TransportEnergy(self, isinstance(space, Sphere))
+        return TransportEnergy(self, space.unit)
 
     def gaussian_energy(self, alpha: Float[Array, " d"], L: Float[Array, "d r"]) -> Float[Array, ""]:
         r"""Of a Gaussian law, $\sum_i b_iz_i + \frac12\sum_i\log(1 - z_i^2) + \langle A\alpha, \alpha\rangle$.
@@ -246,7 +245,10 @@ class TransportEnergy(AbstractEnergy):
 
 
 class _Plan(NamedTuple):
-    """The plan of the keys' measure to itself: its two normalisations, and its potentials."""
+    """The plan of the keys' measure to itself: its two normalisations, and its potentials.
+
+    A factor per row, as of `normalized` pairs, is absorbed by f.
+    """
 
     score: Inner
     y: Float[Array, "m d"]
@@ -270,7 +272,7 @@ class _Plan(NamedTuple):
     @property
     def symmetric(self) -> bool:
         """Whether the score is known to be a symmetric, positive definite kernel, so that f = h."""
-        return self.score.isotropic and isinstance(self.pairs, Full) and self.pairs.skip is None
+        return self.score.isotropic and self.pairs.complete
 
 
 # Both ways to `h` are programs of their own, so that a call outside of any other compiles its loop once.
@@ -351,16 +353,6 @@ def _conjugate_gradients(matvec: Any, b: Float[Array, " m"], max_iterations: int
 
     start = (jnp.zeros_like(b), b, b, jnp.vdot(b, b), jnp.asarray(0))
     return jax.lax.while_loop(more, step, start)[0]
-
-
-def _own_pairs(pairs: AbstractPairs) -> AbstractPairs:
-    """The pairs of the keys among themselves. (A factor per row, as of `normalized` pairs, is absorbed by f.)"""
-    if isinstance(pairs, Full):
-        return Full() if pairs.skip is None else Full(skip=(pairs.skip[1], pairs.skip[1]))
-    if isinstance(pairs, Causal):
-        own = pairs.at is None and not pairs.normalized
-        return pairs if own else Causal(strict=pairs.strict, slope=pairs.slope)
-    return Positional(pairs.weights) if isinstance(pairs, Positional) else pairs
 
 
 ENTRY = Entry(

@@ -136,7 +136,7 @@ def _parts(
     inside, inner, stiffness = ahead(v - centres)
     # A force may itself be a difference, and tokens are known up to their rounding.
     size = _fastest(force) + jnp.maximum(change, stiffness) * _fastest(x)
-    if getattr(model, "moves_to_means", False):
+    if model.moves_to_means:
         size += _fastest(x)
     rounding = ROUNDING * jnp.finfo(x.dtype).eps * size
     settled = ((drifting <= rounding) | (further < 0)) & ((inside <= rounding) | (inner < 0))

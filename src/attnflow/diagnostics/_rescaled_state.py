@@ -11,7 +11,6 @@ from scipy.special import softmax
 
 from ..errors import InputError
 from ..flows import Run, rescaled
-from ..pairsums import Full
 
 REACH = 300.0  # tokens are multiplied by e^300 at most: their scores are a hardmax by then, and can be written
 
@@ -48,14 +47,14 @@ def last_state(run: Run) -> State:
 
 def _matrices(model: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None, float]:
     """V, B and beta of the model inside its moving frames; B only where attention is softmax over all tokens."""
-    while hasattr(model, "model"):
-        model = model.model
-    V = None if model is None else model.linear_part(d)
+    inner: Any = model
+    while hasattr(inner, "model"):
+        inner = inner.model
+    V = None if inner is None else inner.linear_part(d)
     if V is None:
         return None, None, 1.0
-    attention: Any = getattr(model, "attention", None)
-    averages = attention.exponential and attention.score.is_bilinear
-    if not averages or not isinstance(getattr(model, "pairs", None), Full):
+    attention = inner.attention if inner.attention_alone else None
+    if attention is None or not (attention.exponential and attention.score.is_bilinear and inner.pairs.complete):
         return np.asarray(V, float), None, 1.0
     B = np.eye(d) if attention.score.matrix is None else np.asarray(attention.score.matrix, float)
     return np.asarray(V, float), B, float(np.asarray(attention.score.beta))

@@ -18,7 +18,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, Sphere, is_concrete
+from ..spaces import AbstractSpace, is_concrete
 from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
 from ._linkage import components, tree_components
 from ._remaining_motion import Motion, remaining_motion
@@ -170,7 +170,7 @@ def default_eps(
     xs: Float[Array, "*T n d"], w: Float[Array, " n"] | None, space: AbstractSpace, start: float | np.ndarray = 0.0
 ) -> np.ndarray:
     """The default `eps` of every cloud; `start` is the spread of the first cloud of the run, if there is a run."""
-    if isinstance(space, Sphere):
+    if space.unit:
         return np.full(xs.shape[:-2], np.sqrt(2 * DELTA))
     return np.asarray(np.sqrt(2 * DELTA) * np.fmax(np.asarray(along(spread, xs, w), float), start))
 

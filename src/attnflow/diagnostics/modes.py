@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ..errors import AttnflowWarning, InputError, shown
-from ..spaces import AbstractSpace, Sphere, is_concrete
+from ..spaces import AbstractSpace, is_concrete
 from ._clouds import Clouds, Tokens, clouds
 from ._modes_search import search
 
@@ -142,7 +142,7 @@ def _where(cloud: Clouds, space: Any) -> Where:
     xs = np.asarray(cloud.xs)
     if not xs.size:
         raise InputError(f"tokens have shape {xs.shape}: there is no cloud; give at least one.")
-    on_sphere, d = (isinstance(space, Sphere) if space is not None else xs.shape[-1] == 2), xs.shape[-1]
+    on_sphere, d = (space.unit if space is not None else xs.shape[-1] == 2), xs.shape[-1]
     if d != (2 if on_sphere else 1):
         raise InputError(
             f"tokens have {d} coordinates {'on the sphere' if on_sphere else 'in R^d'}; modes are counted on the line, "

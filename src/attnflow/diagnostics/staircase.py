@@ -25,8 +25,6 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Run
-from ..pairsums import Full
-from ..spaces import Sphere
 from ._clouds import along
 from .clusters import clusters
 from .energy import energy
@@ -220,7 +218,7 @@ def _proof(run: Run, log_ts: np.ndarray) -> np.ndarray:
     model: Any = run.model
     log_beta = _log_beta(run)
     zonal = model.attention.zonal
-    if zonal is None or not isinstance(model.pairs, Full):
+    if zonal is None or not model.pairs.complete:
         raise InputError(
             "the clock 'paper' is for SA and USA with B = V = I, every token seeing all; take 'log' or 'arclength'."
         )
@@ -288,7 +286,7 @@ def _steps(run: Run) -> np.ndarray:
 
 def _log_beta(run: Run) -> float:
     model: Any = run.model
-    if not isinstance(model.space, Sphere):
+    if not model.space.unit:
         raise InputError("this clock is for tokens on the sphere; take clock='log'.")
     beta = float(model.attention.score.zonal[0] if model.attention.score.zonal else model.attention.score.beta)
     if beta <= 1:

@@ -1,7 +1,7 @@
 """Integration of models in time."""
 
 from ._storage import load as load
-from ._sums_of_run import choose_sums_of_run as choose_sums_of_run
+from ._sums_of_run import SumsOfRun as SumsOfRun
 from ._trajectory_engine import AbstractTrajectoryEngine as AbstractTrajectoryEngine
 from ._trajectory_engine import Ensemble as Ensemble
 from .ensemble import EnsembleResult as EnsembleResult

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import AttnflowWarning, SolveError
-from ..spaces import Sphere, is_concrete
+from ..spaces import is_concrete
 from .outcome import Outcome
 from .run import Run
 
@@ -58,7 +58,7 @@ def _overflows(run: Run) -> bool:
     if getattr(attention, "shifted", True) or not is_concrete(attention.beta, run.xs):
         return False
     xs = np.asarray(run.xs, float)
-    shortest = 1 if isinstance(run.model.space, Sphere) else 0  # pyright: ignore[reportOptionalMemberAccess]
+    shortest = 1 if run.model.space.unit else 0  # pyright: ignore[reportOptionalMemberAccess]
     longest = np.max(np.sum(xs * xs, axis=-1), initial=shortest, where=np.isfinite(xs).all(axis=-1))
     B = attention.score.matrix
     size = 1.0 if B is None else float(np.linalg.norm(np.asarray(B, float), 2))

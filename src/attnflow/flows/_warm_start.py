@@ -6,46 +6,9 @@ from typing import Any
 import diffrax
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from ..models import AbstractModel
-from ..spaces import AbstractSpace
 from ._solvers import Scheme
-
-
-class Started(AbstractModel):
-    """A model whose force starts from a given state."""
-
-    model: Any
-    state: Any
-
-    def __init__(self, model: Any, state: Any):
-        self.model = model
-        self.state = state
-
-    @property
-    def space(self) -> AbstractSpace:
-        return self.model.space
-
-    @property
-    def clock(self) -> str:
-        return self.model.clock
-
-    def force(
-        self,
-        t: ArrayLike,
-        x: Float[Array, "n d"],
-        weights: Float[Array, " n"] | None,
-        *,
-        key: PRNGKeyArray | None = None,
-        kernel: str = "auto",
-    ) -> Float[Array, "n d"]:
-        return self.model.force(t, x, weights, key=key, kernel=kernel, state=self.state)
-
-
-def started(model: AbstractModel, state: Any) -> AbstractModel:
-    """The model with its force started from `state`; `None` is the model itself."""
-    return model if state is None else Started(model, state)
 
 
 class WarmStart(diffrax.AbstractWrappedSolver):
@@ -100,8 +63,6 @@ def warm_started(
 ) -> diffrax.AbstractSolver:
     """The solver of a scheme, with warm starts if the model has any; `clock` is the model's time by the solver's."""
     solver = scheme.make(model)
-    if not hasattr(model, "warm"):
-        return solver
 
     def warm(t: Any, x: Array, state: Any) -> Any:
         return model.warm(clock(t), x, w, state, kernel=kernel)

@@ -11,8 +11,7 @@ from ..checks import real, whole
 from ..errors import InputError, SolveError
 from ..models import AbstractModel
 from ..models.schedules import depends_on_time
-from ..pairsums import Full
-from ..spaces import Numbers, Sphere, check_tokens, check_weights, is_concrete
+from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._arclength import Plan, State, first_state, integrate
 from ._merging import Clusters
 from ._merging_path import unrolled
@@ -277,9 +276,9 @@ def _zonal(model: Any) -> Zonal:
             f"long_time is for exponential maps (Softmax, Unnormalized, L2), not {type(attention).__name__} attention; "
             "take simulate."
         )
-    if not isinstance(model.space, Sphere):
+    if not model.space.unit:
         raise InputError(f"long_time is for tokens on the sphere, not in {model.space.name!r} space; take simulate.")
-    if not isinstance(model.pairs, Full) or model.pairs.skip is not None or model.pairs.normalized:
+    if not model.pairs.complete:
         raise InputError("long_time is for models in which every token sees all; drop pairs, or take simulate.")
     if depends_on_time(attention):
         raise InputError("long_time is for a beta that does not change with time; give a number, or take simulate.")

@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from ..errors import AttnflowWarning, InputError, shown
 from ..models import MovingFrame, Rescaled
-from ..spaces import Euclidean, is_concrete
+from ..spaces import is_concrete
 from .run import Info, Run
 
 DISCRETE = ("euler", "euler-retract", "layers")
@@ -46,7 +46,7 @@ def rescaled(run: Run) -> Run:
     model: Any = run.model
     if not is_concrete(run.xs, run.ts):
         raise InputError("rescaled reads values and cannot be compiled; call it on the run outside of jit.")
-    if model is None or not isinstance(model.space, Euclidean):
+    if model is None or not model.space.flat:
         what = "carries no model" if model is None else f"lives in {type(model.space).__name__}"
         raise InputError(f"this run {what}; tokens are rescaled by the linear part of a model in R^d.")
     V = model.linear_part(run.d)

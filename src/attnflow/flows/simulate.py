@@ -21,8 +21,8 @@ from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
-from ._sums_of_run import choose_sums_of_run
-from ._warm_start import WarmStart, started, warm_started
+from ._sums_of_run import SumsOfRun
+from ._warm_start import WarmStart, warm_started
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
@@ -123,8 +123,9 @@ def simulate(
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     with progress_bar(progress), fitting(x0.shape):
         alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
-        where = {"devices": 1 if alone else all_devices().size, "partitioned": mesh is not None}
-        chosen, choice = choose_sums_of_run(kernel, model, x0, w, start, end - start, tolerance, **where)
+        devices = 1 if alone else all_devices().size
+        sums = SumsOfRun(model, x0, w, start, end - start, tolerance, devices, partitioned=mesh is not None)
+        chosen, choice = sums.choose(kernel)
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
         ran, passed_over = engines_of(chosen, model, start, x0, w, key)
@@ -191,9 +192,9 @@ def _solve(
     clock = clock_from(numbers["t0"], jumps)
 
     def right_hand_side(since, x, state):
-        here = started(model, state)
-        velocity = here.force if scheme.steps_with_force else functools.partial(field, here)
-        return velocity(clock(since), x, w, key=key, kernel=plan.kernel)
+        velocity = model.force if scheme.steps_with_force else functools.partial(field, model)
+        warm = {} if state is None else {"state": state}
+        return velocity(clock(since), x, w, key=key, kernel=plan.kernel, **warm)
 
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)

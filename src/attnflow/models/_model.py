@@ -48,6 +48,18 @@ class AbstractModel(eqx.Module):
         """Whether the force is a mean of tokens less the token itself, and so known up to the rounding of tokens."""
         return False
 
+    def warm(
+        self,
+        t: ArrayLike,
+        x: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None,
+        state: Any,
+        *,
+        kernel: str = "auto",
+    ) -> Any:
+        """What calls of `force` near `(t, x)` may start from, their `state`, if the force iterates."""
+        return None
+
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 
@@ -83,8 +95,12 @@ def field(
     *,
     key: PRNGKeyArray | None = None,
     kernel: str = "auto",
+    **state: Any,
 ) -> Float[Array, "n d"]:
-    """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space."""
+    """The velocity of the tokens: the force, projected on the space. Evaluated at the nearest point of the space.
+
+    A model that iterates in its force takes the `state` to start from, as its `warm` gives it.
+    """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{shown(model)} is no model; an attention map becomes one as SelfAttention(map).")
     real_array("t", t, 0)
@@ -92,4 +108,4 @@ def field(
     if weights is not None and len(weights) != len(x):
         raise InputError(f"weights have shape {weights.shape} and there are {len(x)} tokens; give one weight for each.")
     x = model.space.nearest(x)
-    return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel))
+    return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel, **state))

@@ -98,7 +98,7 @@ class HomogenizedSDE(AbstractRandomModel):
         r"""$\xi/\sqrt h + v\,\mathbb Em$, with the noise of the step that begins at `t`."""
         scores, values = jax.random.split(self.layer_key(t, key))
         d = x.shape[1]
-        if x.shape[0] == 2 and self.nodes and weights is None and self.rank is None and _everyone(self.pairs):
+        if x.shape[0] == 2 and self.nodes and weights is None and self.rank is None and self.pairs.complete:
             S, read = self._two_tokens(x)
         else:
             S, read = self._sampled(scores, x, weights, kernel)
@@ -171,7 +171,7 @@ class AveragedAttention(AbstractModel):
     ) -> Float[Array, "n d"]:
         g = jnp.asarray(gaussian_points(self.samples, x.shape[1]), x.dtype)
         attention = Softmax(beta=self.beta)
-        if _everyone(self.pairs):
+        if self.pairs.complete:
             read = jnp.broadcast_to(jnp.mean(attention(g, x, weights, kernel=kernel), axis=0), x.shape)
         else:
             one = lambda g: attention(jnp.broadcast_to(g, x.shape), x, weights, pairs=self.pairs, kernel=kernel)  # noqa: E731
@@ -200,7 +200,3 @@ def _resolving(beta: Any) -> int:
 def _root(c: Float[Array, ""]) -> Float[Array, ""]:
     """The square root of a variance, zero with derivative zero where rounding leaves none."""
     return jnp.where(c > 0, jnp.sqrt(jnp.where(c > 0, c, 1)), 0)
-
-
-def _everyone(pairs: AbstractPairs) -> bool:
-    return isinstance(pairs, Full) and pairs.skip is None

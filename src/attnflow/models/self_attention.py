@@ -9,10 +9,10 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..attention import AbstractAttention, AbstractEnergy, Softmax
 from ..checks import whole
 from ..errors import InputError
-from ..pairsums import AbstractPairs, Causal, Full
+from ..pairsums import AbstractPairs, Full
 from ..parameters import Parameter
 from ..registry import Entry
-from ..spaces import AbstractSpace, Euclidean, Sphere
+from ..spaces import AbstractSpace, Sphere
 from ._model import AbstractModel, check_parts
 from .schedules import at_time, depends_on_time
 
@@ -88,35 +88,25 @@ class SelfAttention(AbstractModel):
         *,
         kernel: str = "auto",
     ) -> Any:
-        """What calls of `force` near `(t, x)` may start from (their `state`), if the attention map iterates."""
-        if not hasattr(self.attention, "warm"):
-            return None
-        attention: Any = at_time(self.attention, t)
-        return attention.warm(self.space.nearest(x), weights, state, pairs=self.pairs, kernel=kernel)
+        """That of the attention map."""
+        return at_time(self.attention, t).warm(self.space.nearest(x), weights, state, pairs=self.pairs, kernel=kernel)
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""$V$, where the force is $\sum_j P_{ij}Vx_j$ in $\mathbb R^d$ with rows of $P$ that sum to one, for ever."""
         attention = self.attention
-        if not isinstance(self.space, Euclidean) or depends_on_time(attention):
+        if not self.space.flat or depends_on_time(attention):
             return None
-        if not attention.row_stochastic or not _all_see_themselves(self.pairs):
+        if not attention.row_stochastic or not self.pairs.reflexive:
             return None
         V = attention.V
         return jnp.eye(d) if V is None else V if V.shape == (d, d) else None
 
     def energy(self) -> AbstractEnergy:
-        if not isinstance(self.pairs, Full) or self.pairs.skip is not None or self.pairs.normalized:
+        if not self.pairs.complete:
             raise InputError("this model has no energy: the force is a gradient only if every token sees all.")
         if depends_on_time(self.attention):
             raise InputError("this model has no energy: its parameters change with time.")
         return self.attention.energy(self.space)
-
-
-def _all_see_themselves(pairs: AbstractPairs) -> bool:
-    """Whether every token sees itself, so that no row of attention is empty."""
-    return (isinstance(pairs, Full) and pairs.skip is None) or (
-        isinstance(pairs, Causal) and not pairs.strict and pairs.at is None
-    )
 
 
 ENTRY = Entry(

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -14,7 +13,7 @@ from ..spaces import Numbers, is_concrete
 from ._arguments import checked, projected
 from ._engine import AbstractPairSumEngine, Inputs, Problem, choose_sums
 from ._not_finite import shielded
-from ._pairs import AbstractPairs, Causal, Full
+from ._pairs import Full
 from ._prefix import seen_log_weight
 from ._reductions import AbstractReduction, Pointwise, as_reduction, finite
 from ._scores import Projected
@@ -91,7 +90,8 @@ def pair_sums(
             able = choice.engine.why_not(masses) is None
             _, log_mass = sums(choice.engine if able else choose_sums(masses).engine, masses, values[:, :0])
         else:
-            log_mass = _positional_mass(pairs, log_w, m, num.dtype)
+            log_masses = jnp.full(m, -_log(m, num)) if log_w is None else log_w.astype(num.dtype)
+            log_mass = seen_log_weight(log_masses, pairs.slope if pairs.outside else None, pairs.strict)
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
     return given.restored(*reduction.result(num, log_z))
 
@@ -152,14 +152,6 @@ def _rows(rows: Any, n: int) -> Int[Array, " r"]:
         if not np.issubdtype(given.dtype, np.integer) or given.ndim != 1 or not ((-n <= given) & (given < n)).all():
             raise InputError(f"rows = {rows!r} are not numbers of the {n} queries; give whole numbers, or a slice.")
     return jnp.arange(n)[jnp.asarray(rows)]
-
-
-def _positional_mass(pairs: AbstractPairs, log_w: Array | None, m: int, dtype: Any) -> Float[Array, "*n"]:
-    """Log of the outside weight of each query, where it is known without looking at pairs."""
-    log_w = jnp.full(m, -jnp.log(m), dtype) if log_w is None else log_w.astype(dtype)
-    if not isinstance(pairs, Causal):
-        return jax.nn.logsumexp(log_w)
-    return seen_log_weight(log_w, pairs.slope if pairs.outside else None, pairs.strict)
 
 
 def _log(m: int, like: Array) -> Array:

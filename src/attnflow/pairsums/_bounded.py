@@ -7,37 +7,29 @@ query's number. Only if it is far below the bound for some query must there be a
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
-from ._pairs import AbstractPairs
-from ._reductions import AbstractReduction, Exponential, Hardmax
+from ._engine import Inputs, Problem
 from ._rules import decided_together
-from ._scores import AbstractScore, Projected
+from ._scores import Projected
 
 
 def upper_bound(
-    score: AbstractScore,
-    tile: Projected,
-    log_w: Float[Array, " m"] | None,
-    pairs: AbstractPairs,
-    reduction: AbstractReduction,
-    selection: Hardmax | None,
-    i: Int[Array, " n"] | None = None,
-    *,
-    common: bool = False,
+    problem: Problem, inputs: Inputs, *, common: bool = False
 ) -> tuple[Float[Array, " n"], Bool[Array, ""]] | None:
     """A top for every row, and whether no row loses digits relative to it; `None` where no bound is known.
 
-    `i` are the numbers of the queries, by default all in order. A `common` top is the same for all rows. Only complete
-    pairs have a bound: others may leave out the key that is tested, or all keys of a row, which it would not see.
+    A `common` top is the same for all rows. Only complete pairs have a bound: others may leave out the key that is
+    tested, or all keys of a row, which it would not see.
     """
-    if not isinstance(reduction, Exponential) or selection is not None or not pairs.complete:
+    if not problem.exponential or not problem.pairs.complete:
         return None
+    score, tile, log_w = problem.score, inputs.tile, inputs.log_w
     n, m = tile.queries.shape[0], tile.keys.shape[0]
-    if i is None and n <= m:
+    if inputs.rows is None and n <= m:
         own = lambda a: a[:n]  # noqa: E731
     else:
-        numbers = jnp.minimum(jnp.arange(n) if i is None else i, m - 1)
+        numbers = jnp.minimum(inputs.numbers, m - 1)
         own = lambda a: a[numbers]  # noqa: E731
     key_bias = None if tile.key_bias is None else own(tile.key_bias)
     low = score.matched(Projected(tile.queries, own(tile.keys), tile.query_bias, key_bias))

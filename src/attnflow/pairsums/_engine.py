@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
 from ..engines import AbstractEngine, Choice, choose
 from ._pairs import AbstractPairs, Full
@@ -41,8 +42,7 @@ class Problem:
       chooses for itself.
     - `exact`: errors must be as small as rounding. Otherwise `accuracy` says how small, or the user vouches for it.
     - `constant`: parameters do not change with time. `unit`: tokens are known to be unit vectors, or may be.
-    - `devices`: how many may share the queries. `partitioned`: XLA cuts the cloud into parts for a mesh of devices,
-      and the user named no engine.
+    - `devices`: how many may share the queries. `partitioned`: XLA cuts the cloud into parts for a mesh of devices.
     """
 
     n: int
@@ -80,19 +80,42 @@ class Problem:
         return self.count * XLA_PAIR.get(self.backend, XLA_PAIR["gpu"])
 
     @property
+    def exponential(self) -> bool:
+        """Whether the weights are exponentials of the score, of all keys."""
+        return self.reduction.exponential and self.selection is None
+
+    @property
+    def summed(self) -> tuple[Any, AbstractPairs, Any, Hardmax | None]:
+        """What holds arrays: score, pairs, reduction and selection."""
+        return self.score, self.pairs, self.reduction, self.selection
+
+    def summing(self, score: Any, pairs: AbstractPairs, reduction: Any, selection: Hardmax | None) -> "Problem":
+        """The problem with what is `summed` in the form of a transformation."""
+        return replace(self, score=score, pairs=pairs, reduction=reduction, selection=selection)
+
+    @property
     def silent(self) -> str:
         """An objection to a model that does not say what it sums."""
         return f"{self.model} does not say what it sums"
 
 
 class Inputs(NamedTuple):
-    """The arrays of a sum; `tile` is what the score makes of the tokens, `log_w=None` counts every key once."""
+    """The arrays of a sum; `tile` is what the score makes of the tokens, `log_w=None` counts every key once.
+
+    The queries of the tile may be a part of those that the problem describes: their numbers are `rows`, else in order.
+    """
 
     x: Float[Array, "n d"]
     y: Float[Array, "m e"]
     tile: Projected
     values: Float[Array, "m p"]
     log_w: Float[Array, " m"] | None
+    rows: Int[Array, " r"] | None = None
+
+    @property
+    def numbers(self) -> Int[Array, " r"]:
+        """The numbers of the queries."""
+        return jnp.arange(self.tile.queries.shape[0]) if self.rows is None else self.rows
 
 
 class AbstractPairSumEngine(AbstractEngine):
@@ -109,6 +132,10 @@ class AbstractPairSumEngine(AbstractEngine):
 
 
 def choose_sums(problem: Problem, kernel: Any = "auto") -> Choice:
-    """The engine for a sum over pairs; whoever names one vouches for its accuracy, unless the problem states it."""
-    auto = isinstance(kernel, str) and kernel == "auto"
-    return choose("pair-sum engine", replace(problem, exact=problem.exact and auto), kernel)
+    """The engine for a sum over pairs.
+
+    Whoever names one vouches for its accuracy, unless the problem states it, and that XLA can cut it into parts.
+    """
+    if not (isinstance(kernel, str) and kernel == "auto"):
+        problem = replace(problem, exact=False, partitioned=False)
+    return choose("pair-sum engine", problem, kernel)

@@ -38,8 +38,33 @@ class AbstractPairs(eqx.Module):
 
     @property
     def complete(self) -> bool:
-        """Whether every query sees every key, and all alike: `logit` and `log_weight` give nothing."""
+        """Whether every query sees every key, and all by their masses alone: a query reads the measure."""
         return False
+
+    @property
+    def reflexive(self) -> bool:
+        """Whether each query sees the key of its own number, where there are as many keys as queries."""
+        return self.complete
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it matters in which order the tokens stand."""
+        return not self.complete
+
+    @property
+    def triangular(self) -> bool:
+        """Whether queries see no key behind their own number, or none before it."""
+        return False
+
+    @property
+    def prefix(self) -> bool:
+        """Whether query `i` sees the keys up to its number (`strict`: before it) with a `slope`, as `Causal` says."""
+        return False
+
+    @property
+    def among_keys(self) -> "AbstractPairs | None":
+        """The pairs of keys among themselves, but for a factor per row; `None`: known only where keys are queries."""
+        return None
 
     def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
         """Whether each of the `n` queries sees one of these keys; free of cost where there is none of them."""
@@ -112,7 +137,19 @@ class Full(AbstractPairs):
 
     @property
     def complete(self) -> bool:
+        return self.skip is None and not self.normalized
+
+    @property
+    def reflexive(self) -> bool:
         return self.skip is None
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def among_keys(self) -> "Full":
+        return Full() if self.skip is None else Full(skip=(self.skip[1], self.skip[1]))
 
     def sees(self, keys: Bool[Array, " m"], n: int) -> Bool[Array, " n"]:
         return jnp.broadcast_to(jnp.any(keys), (n,)) if self.complete else super().sees(keys, n)
@@ -169,6 +206,22 @@ class Causal(AbstractPairs):
         if self.slope is not None and is_concrete(self.slope) and not 0 <= float(np.asarray(self.slope)) < np.inf:
             raise InputError(f"slope = {float(self.slope):g} must be finite and not negative.")
 
+    @property
+    def reflexive(self) -> bool:
+        return not self.strict and self.at is None
+
+    @property
+    def triangular(self) -> bool:
+        return True
+
+    @property
+    def prefix(self) -> bool:
+        return self.at is None
+
+    @property
+    def among_keys(self) -> "Causal":
+        return Causal(strict=self.strict, slope=self.slope)
+
     def position(self, i: Int[Array, " a"], n: int, m: int) -> Int[Array, " a"]:
         """Where some of the `n` queries stand among the `m` keys."""
         if self.at is not None and self.at.shape != (n,):
@@ -216,6 +269,22 @@ class Transposed(AbstractPairs):
                 "transpose Causal(..., outside=True) and put minus the rows' log mass into log_w."
             )
         return False
+
+    @property
+    def complete(self) -> bool:
+        return self.pairs.complete
+
+    @property
+    def reflexive(self) -> bool:
+        return self.pairs.reflexive
+
+    @property
+    def ordered(self) -> bool:
+        return self.pairs.ordered
+
+    @property
+    def triangular(self) -> bool:
+        return self.pairs.triangular
 
     def logit(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"] | None:
         b = self.pairs.logit(j, i, m, n)

@@ -46,6 +46,14 @@ class Positional(AbstractPairs):
         """Whether weights belong to lags, so that no query sees the future."""
         return self.weights.ndim == 1
 
+    @property
+    def triangular(self) -> bool:
+        return self.by_lag
+
+    @property
+    def among_keys(self) -> "Positional":
+        return Positional(self.weights)
+
     def _at(self, i: Int[Array, " a"], j: Int[Array, " b"], n: int, m: int) -> Float[Array, "a b"]:
         """The weights of a tile; padding may index tokens beyond the last, whose weights do not matter."""
         position = (i + (m - n))[:, None]

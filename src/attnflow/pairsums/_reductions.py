@@ -24,6 +24,16 @@ Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times val
 class AbstractReduction(eqx.Module):
     """The contract of a reduction; see the module's docstring."""
 
+    @property
+    def exponential(self) -> bool:
+        r"""Whether $\phi = \exp$, with sums as `Exponential` ends them."""
+        return False
+
+    @property
+    def total(self) -> "Total | None":
+        """What multiplies the mean of an exponential reduction in the result; `None`: the mean is the result."""
+        return None
+
     @abc.abstractmethod
     def top(self, logits: Float[Array, "n m"], log_w: Float[Array, "_ m"] | None) -> Float[Array, " n"]: ...
 
@@ -67,6 +77,10 @@ class AbstractReduction(eqx.Module):
 class Exponential(AbstractReduction):
     r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
 
+    @property
+    def exponential(self) -> bool:
+        return True
+
     def top(self, logits, log_w):
         return _row_max(_weighted(logits, log_w))
 
@@ -100,6 +114,10 @@ class Total(Exponential):
         # A schedule is kept as it is, and the model evaluates it at its time.
         self.shift = shift if isinstance(shift, eqx.Module) else real_array("shift", shift, 0)
         self.factor = factor if isinstance(factor, eqx.Module) else real_array("factor", factor, 0)
+
+    @property
+    def total(self) -> "Total":
+        return self
 
     def result(self, num, log_z):
         factor = jnp.asarray(self.factor, log_z.dtype) * jnp.exp(log_z - jnp.asarray(self.shift, log_z.dtype))

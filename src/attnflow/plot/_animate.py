@@ -27,6 +27,7 @@ from ._tokens import size, view_of
 def animate(
     run: Any,
     path: str | os.PathLike,
+    *,
     fps: float | int = 25,
     trails: bool = True,
     camera: Camera | None = None,

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..pairsums import Causal, Positional
 from ._data import Frames, index, read
 from ._style import FAINT, HEAT, PALETTE, axes_for, style
 
@@ -15,7 +14,7 @@ LISTED = 24  # so many bars are readable
 
 
 def attention(
-    run: Any, at: int = -1, head: int | None = None, by_cluster: bool | None = None, ax: Axes | None = None
+    run: Any, *, at: int = -1, head: int | None = None, by_cluster: bool | None = None, ax: Axes | None = None
 ) -> Figure:
     """Draw the attention matrix at the saved time of index `at`: row by row what each token reads.
 
@@ -27,7 +26,7 @@ def attention(
     frames = read(run)
     at = index(at, frames)
     matrix = np.asarray(attention_matrix(run, at=at, head=head), float)
-    by_cluster = not isinstance(run.model.pairs, Causal | Positional) if by_cluster is None else by_cluster
+    by_cluster = not run.model.pairs.ordered if by_cluster is None else by_cluster
     groups = clusters(run, at=at) if by_cluster else None
     order = np.arange(frames.n) if groups is None else np.argsort(groups.labels, kind="stable")
     with style():
@@ -67,7 +66,7 @@ def _blocks(ax: Axes, sizes: np.ndarray) -> None:
     ax.set_yticks(middles, names)
 
 
-def leaders(run: Any, at: int = -1, head: int | None = None, ax: Axes | None = None) -> Figure:
+def leaders(run: Any, *, at: int = -1, head: int | None = None, ax: Axes | None = None) -> Figure:
     """Draw the attention that tokens receive at the saved time of index `at`, the most first.
 
     Dark bars are tokens that some other token attends to most; the line across a bar is the token's own weight, what it

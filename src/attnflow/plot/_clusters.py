@@ -13,7 +13,7 @@ from ._data import times
 from ._style import HEAT, PALETTE, axes_for, new_figure, style
 
 
-def clusters(run: Any, eps: float | None = None, ax: Axes | None = None) -> Figure:
+def clusters(run: Any, *, eps: float | None = None, ax: Axes | None = None) -> Figure:
     """Draw the number of clusters against time and, below it, how they merge.
 
     In the lower part a token is a band as high as its weight, tokens that end together are neighbours, and the colour

@@ -10,7 +10,7 @@ from ._data import times
 from ._style import PALETTE, axes_for, style
 
 
-def order_parameter(run: Any, ax: Axes | None = None) -> Figure:
+def order_parameter(run: Any, *, ax: Axes | None = None) -> Figure:
     """Draw the length of the tokens' mean against time; on the sphere it is 1 when all tokens coincide."""
     from ..diagnostics import order_parameter as measure
 

@@ -13,7 +13,7 @@ from ._style import PALETTE, axes_for, style
 SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": "E_S", "E+U": "(E + U)"}
 
 
-def energy(run: Any, scale: str | None = None, ax: Axes | None = None) -> Figure:
+def energy(run: Any, *, scale: str | None = None, ax: Axes | None = None) -> Figure:
     """Draw the model's declared energy along the run, on the scale asked for or the model's own.
 
     `"Ehat"` lies in (0, 1] and reaches 1 when all tokens coincide; its axis shows the whole range.

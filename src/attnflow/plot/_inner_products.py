@@ -13,7 +13,7 @@ from ._style import PALETTE, TIME, axes_for, style
 
 
 def inner_products(
-    run: Any, at: int | Sequence[int] = -1, bins: int = 60, normalized: bool = False, ax: Axes | None = None
+    run: Any, *, at: int | Sequence[int] = -1, bins: int = 60, normalized: bool = False, ax: Axes | None = None
 ) -> Figure:
     """Draw the histogram of the inner products of different tokens at a saved time, or at several, late ones darker.
 

@@ -22,7 +22,7 @@ TIES = 1e-12  # a tie on paper is one in the picture, in units of the largest sc
 
 
 def hardmax_layers(
-    runs: Any, layers: Sequence[int] = (0, 1, 2, 5, 30), *, names: Sequence[str] | None = None
+    runs: Any, *, layers: Sequence[int] = (0, 1, 2, 5, 30), names: Sequence[str] | None = None
 ) -> Figure:
     """Draw tokens of hardmax layers in the plane, a row for every run and a column for every layer.
 
@@ -57,7 +57,7 @@ def hardmax_layers(
     return figure
 
 
-def half_space(run: Any, token: int, at: int = 0, ax: Axes | None = None) -> Figure:
+def half_space(run: Any, token: int, *, at: int = 0, ax: Axes | None = None) -> Figure:
     r"""Draw the half-space beyond a token, $x_i^\top B(y - x_i) > 0$: what attracts it lies there.
 
     The token follows the farthest of the others in the direction $B^\top x_i$, and is a leader if the half-space is

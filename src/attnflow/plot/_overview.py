@@ -15,7 +15,7 @@ from ._style import new_figure, style
 from ._tokens import tokens, view_of
 
 
-def overview(run: Any, at: int = -1, camera: Camera | None = None) -> Figure:
+def overview(run: Any, *, at: int = -1, camera: Camera | None = None) -> Figure:
     """Draw the tokens, their energy, the number of clusters and the attention matrix in one figure.
 
     A model without an energy shows the order parameter instead, and one without an attention matrix (a field of one's

@@ -18,7 +18,7 @@ SIDES = {"positive": PALETTE["blue"], "negative": PALETTE["vermillion"]}
 LABELS = 7  # leaders that get a name; more would cover each other
 
 
-def review(explanation: Any, layers: Sequence[int] = (0, -1)) -> Figure:
+def review(explanation: Any, *, layers: Sequence[int] = (0, -1)) -> Figure:
     """The tokens of an explained review (`classifier.explain(text)`) at these layers: leaders as stars with their
     words (after the last layer with the share of words that follow), the mean as a triangle, the line of the decision
     dashed, the two sides tinted.

@@ -14,7 +14,7 @@ from ._style import style
 _UNDATED = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
-def save(figure: Figure, path: str | os.PathLike, dpi: float | int = 200) -> Path:
+def save(figure: Figure, path: str | os.PathLike, *, dpi: float | int = 200) -> Path:
     """Write the figure as PNG, SVG or PDF, by the path's ending; the same figure always gives the same bytes."""
     if not isinstance(figure, Figure):
         raise InputError(f"{shown(figure)} is no figure; give what a function of af.plot returns.")

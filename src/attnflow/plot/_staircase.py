@@ -15,7 +15,7 @@ from ._style import PALETTE, axes_for, style
 DASH = {"color": "#8A949E", "lw": 0.9, "ls": (0, (4, 3)), "zorder": 1}
 
 
-def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax: Axes | None = None) -> Figure:
+def staircase(run: Any, *, clock: Literal["log", "arclength", "paper"] = "log", ax: Axes | None = None) -> Figure:
     r"""Draw the energy $\\widehat E$ against one of the clocks of `attnflow.diagnostics.staircase`.
 
     Dashed: the heights $\\sum_k W_k^2$ of the plateaus, from the masses of the clusters alone.
@@ -32,7 +32,7 @@ def staircase(run: Any, clock: Literal["log", "arclength", "paper"] = "log", ax:
     return ax.get_figure(root=True)  # pyright: ignore[reportReturnType]
 
 
-def merges(run: Any, view: Any = None, ax: Axes | None = None) -> Figure:
+def merges(run: Any, *, view: Any = None, ax: Axes | None = None) -> Figure:
     """Draw who merges with whom and when, against the logarithm of time.
 
     - `"angles"` (tokens on the circle): the angle of each token. `"tree"`: tokens as leaves, in an order in which no

@@ -12,6 +12,7 @@ from ._style import axes_for, style
 
 def tokens(
     run: Any,
+    *,
     at: int = -1,
     trails: bool = True,
     ax: Axes | None = None,

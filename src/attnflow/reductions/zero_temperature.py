@@ -26,7 +26,7 @@ from scipy.integrate import solve_ivp
 
 from ..checks import finite_array, reals
 from ..errors import AttnflowWarning, InputError, SolveError
-from ..spaces import Numbers, Sphere
+from ..spaces import Numbers, Sphere, warn_if_narrowed
 from ._spectral_projector import DominantEigenspace, both, dominant_eigenspace
 
 CONDITION = 1e6  # of the eigenvectors: with a larger one too many digits of the closed form would be lost
@@ -43,6 +43,7 @@ def zero_temperature_field(x: Numbers, *, V: Numbers, B: Numbers) -> Float[Array
 
     `af.Flow(lambda t, x, w: af.reductions.zero_temperature_field(x, V=V, B=B), af.Sphere())` is the model.
     """
+    warn_if_narrowed("points", x, stacklevel=3)
     x, V, B = reals("x", x), reals("V", V), reals("B", B)
     d = x.shape[-1] if x.ndim else 0
     if V.shape != (d, d) or B.shape != (d, d):

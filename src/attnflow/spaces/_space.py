@@ -28,6 +28,19 @@ class AbstractSpace(eqx.Module):
 
     name: ClassVar[str]
 
+    @property
+    def unit(self) -> bool:
+        """Whether it is the unit sphere, with its tangent projection."""
+        return False
+
+    @property
+    def flat(self) -> bool:
+        r"""Whether it is all of $\mathbb R^d$: nothing is projected or retracted."""
+        return False
+
+    def _moves_as(self, kind: type) -> bool:
+        return all(getattr(type(self), name) is getattr(kind, name) for name in ("project", "nearest", "retract"))
+
     @abc.abstractmethod
     def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]: ...
 

@@ -15,6 +15,10 @@ class Euclidean(AbstractSpace):
 
     name: ClassVar[str] = "euclidean"
 
+    @property
+    def flat(self) -> bool:
+        return self._moves_as(Euclidean)
+
     def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
         return v
 

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..registry import Entry
 from ._circle import circle_nodes as circle_nodes
 from ._circle import on_circle as on_circle
+from ._cloud import warn_if_narrowed
 from ._law import checked_key, checked_shape
 from ._space import AbstractSpace, in_range, inner, safe_norm
 
@@ -21,10 +22,16 @@ class Sphere(AbstractSpace):
 
     name: ClassVar[str] = "sphere"
 
+    @property
+    def unit(self) -> bool:
+        return self._moves_as(Sphere)
+
     def project(self, x: Float[Array, "*batch d"], v: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        warn_if_narrowed("vectors", x, v, stacklevel=3)
         return v - inner(x, v) * x
 
     def nearest(self, y: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+        warn_if_narrowed("vectors", y, stacklevel=3)
         # The origin has no nearest point; it is kept, with a finite gradient. Any other vector has one, however long.
         z, _ = in_range(y)
         square = inner(z, z)
@@ -35,6 +42,7 @@ class Sphere(AbstractSpace):
         return (square > 0.5) & (square < 2)  # false for not-a-number, too
 
     def distance(self, x: Float[Array, "*batch d"], y: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:
+        warn_if_narrowed("points", x, y, stacklevel=3)
         # The angle as 2 atan2(|x-y|, |x+y|): accurate for close and for antipodal points, where arccos is not.
         return 2 * jnp.arctan2(safe_norm(x - y), safe_norm(x + y))
 

@@ -18,10 +18,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...models.schedules import depends_on_time
-from ...pairsums import AbstractPairs, Full, Hardmax, Total
+from ...pairsums import AbstractPairs, as_reduction
 from ...pairsums.gpu import LOG2E, launch, multiply_add, power_of_two, whole
 from ...pairsums.tensor_cores import Halves
-from ...spaces import Euclidean, Sphere, power_in_range
+from ...spaces import power_in_range
 from .._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
 from ..steps import State
 from ..tableaux import Tableau, tableaux
@@ -46,14 +46,14 @@ class Fused(AbstractTrajectoryEngine):
         attention = getattr(model, "attention", None) if model.attention_alone else None
         if attention is None or depends_on_time(attention):
             return "the kernel supports only self-attention whose parameters do not change with time"
-        hard = isinstance(attention.reduce, Hardmax)
+        hard = attention.one_sum and as_reduction(attention.reduce)[1] is not None
         if not (attention.exponential or hard) or not attention.score.is_bilinear:
             return "the kernel supports only softmax, unnormalised and hardmax self-attention"
-        if hard and not _everyone(model.pairs):
+        if hard and not model.pairs.complete:
             return "the kernel supports only hardmax among all tokens"
         if hard and d > COORDINATES:
             return f"the kernel supports hardmax in at most {COORDINATES} dimensions"
-        if not isinstance(model.space, Sphere | Euclidean):
+        if not (model.space.unit or model.space.flat):
             return f"the kernel does not support the space {type(model.space).__name__}"
         return None
 
@@ -87,23 +87,25 @@ def fused_steps(
     B = attention.score.matrix
     score = jnp.eye(d, dtype=x.dtype) if B is None else jnp.asarray(B, x.dtype)
     value = jnp.eye(d, dtype=x.dtype) if attention.V is None else jnp.asarray(attention.V, x.dtype).T
-    reduce = attention.reduce
-    hard, total = isinstance(reduce, Hardmax), isinstance(reduce, Total)
-    beta, tol = (jnp.ones(()), reduce.tol) if hard else (LOG2E * attention.score.beta, jnp.zeros(()))
-    if total:  # a factor is a faster clock, which is a longer step
-        h = h * jnp.asarray(reduce.factor, h.dtype)
-    shift = LOG2E * jnp.asarray(reduce.shift if total else 0.0, x.dtype)
+    reduction, selection = as_reduction(attention.reduce)
+    total = reduction.total
+    beta, tol = LOG2E * attention.score.beta, jnp.zeros(())
+    if selection is not None:
+        beta, tol = jnp.ones(()), selection.tol
+    if total is not None:  # a factor is a faster clock, which is a longer step
+        h = h * jnp.asarray(total.factor, h.dtype)
+    shift = LOG2E * jnp.asarray(0.0 if total is None else total.shift, x.dtype)
     masses = jnp.full(n, 1 / n, x.dtype) if w is None else w.astype(x.dtype)
-    everyone = _everyone(model.pairs)
+    everyone = model.pairs.complete
     between = _positional(model.pairs, masses)
     kind = _Kind(
         flat=flat,
-        sphere=isinstance(model.space, Sphere),
+        sphere=model.space.unit,
         scored=B is not None,
         everyone=everyone,
         valued=attention.V is not None,
-        hard=hard,
-        normalized=not total,
+        hard=selection is not None,
+        normalized=total is None,
         solver=solver,
     )
     # Tokens that fill up to a power of two have no weight, and stand somewhere on the space.
@@ -130,10 +132,6 @@ def fused_steps(
     )(*given, filled)
     x = jnp.moveaxis(out[:, :, :n], 0, 2) if flat else out[:, :n, :d]
     return x, model.space.nearest(x)
-
-
-def _everyone(pairs: AbstractPairs) -> bool:
-    return isinstance(pairs, Full) and pairs.skip is None and not pairs.normalized
 
 
 def _positional(pairs: AbstractPairs, masses: Float[Array, " n"]) -> Float[Array, "n n"]:

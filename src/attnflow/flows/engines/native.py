@@ -9,10 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...models.schedules import depends_on_time
-from ...pairsums import Causal, Full, Total
+from ...pairsums import as_reduction
 from ...pairsums.engines.native import seen
 from ...pairsums.native_library import TRAJECTORIES, native
-from ...spaces import Euclidean, Sphere
 from .._trajectory_engine import TRAJECTORY_TOKENS, AbstractTrajectoryEngine, Ensemble, Interval
 from ..steps import State
 from ..tableaux import tableaux
@@ -35,10 +34,9 @@ class NativeTrajectories(AbstractTrajectoryEngine):
         if not attention.exponential or not attention.score.is_bilinear:
             return "the kernel supports only softmax and unnormalised self-attention"
         pairs = model.pairs
-        plain = (type(pairs) is Full and pairs.skip is None) or (type(pairs) is Causal and pairs.at is None)
-        if not plain or pairs.normalized:
+        if not (pairs.complete or pairs.prefix) or pairs.normalized:
             return "the kernel supports only all pairs and causal pairs, without normalised weights"
-        if type(model.space) not in (Sphere, Euclidean):
+        if not (model.space.unit or model.space.flat):
             return f"the kernel does not support the space {type(model.space).__name__}"
         if not problem.known:
             return "the kernel has no derivatives, and values are not known inside a transformation"
@@ -61,7 +59,7 @@ def native_steps(
     x = jnp.swapaxes(state[0], 1, 2)
     _, d, n = x.shape
     attention, dtype = model.attention, x.dtype
-    total = attention.reduce if isinstance(attention.reduce, Total) else None
+    total = as_reduction(attention.reduce)[0].total
     nothing, no_matrix = jnp.zeros(0, dtype), jnp.zeros((d, 0), dtype)
     B = attention.score.matrix
     last, slope = seen(model.pairs, jnp.arange(n), n, n, dtype)
@@ -74,7 +72,7 @@ def native_steps(
     beta = attention.score.beta.astype(dtype)
     tableau = tableaux().get(solver)  # none: the bare force and a retraction
     stages = () if tableau is None else (*tableau.ahead[: tableau.stages], *tableau.weights[: tableau.stages])
-    flags = (isinstance(model.space, Sphere), total is None)
+    flags = (model.space.unit, total is None)
     out = (jax.ShapeDtypeStruct(x.shape, dtype),) * 2
     x, y = jax.ffi.ffi_call(TRAJECTORIES, out)(
         *(x, log_w, last, slope),

@@ -8,13 +8,11 @@ implicit solvers.
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
 
 from .._bounded import upper_bound
 from .._engine import AbstractPairSumEngine, Inputs, Problem
-from .._pairs import AbstractPairs
-from .._reductions import AbstractReduction, Hardmax, Sums, finite
-from .._scores import AbstractScore, Projected
+from .._reductions import Sums, finite
+from .._scores import Projected
 from .._tiles import cut, tile_logits, tile_sums
 
 # Tiles of this size keep the scores of a tile in the second-level cache of a core and its matrix products large; a GPU
@@ -32,32 +30,17 @@ class Blocked(AbstractPairSumEngine):
         return problem.xla_seconds * (2 if problem.small else 1)
 
     def run(self, problem: Problem, inputs: Inputs) -> Sums:
-        what = (problem.pairs, problem.reduction, problem.selection)
-        return blocked_sums(problem.score, inputs.tile, inputs.values, inputs.log_w, *what)
+        return blocked_sums(problem, inputs)
 
 
 ENGINE = Blocked()
 
 
-def blocked_sums(
-    score: AbstractScore,
-    tile: Projected,
-    values: Float[Array, "m p"],
-    log_w: Float[Array, " m"] | None,
-    pairs: AbstractPairs,
-    reduction: AbstractReduction,
-    selection: Hardmax | None = None,
-    tile_size: tuple[int, int] | None = None,
-    rows: Int[Array, " n"] | None = None,
-    of: int | None = None,
-) -> Sums:
-    """`(num, log_z)` tile by tile; `log_w=None` counts every key with weight one.
-
-    The queries may be a part of those that `pairs` describes: their numbers are `rows`, among `of`.
-    """
-    n, m = tile.queries.shape[0], tile.keys.shape[0]
-    total = n if of is None else of
-    i = jnp.arange(n) if rows is None else rows
+def blocked_sums(problem: Problem, inputs: Inputs, tile_size: tuple[int, int] | None = None) -> Sums:
+    """`(num, log_z)` tile by tile."""
+    score, pairs, reduction, selection = problem.summed
+    tile, values, log_w = inputs.tile, inputs.values, inputs.log_w
+    n, m = tile.queries.shape[0], problem.m
     if tile_size is None:
         tile_size = (GPU_QUERIES, GPU_KEYS) if jax.default_backend() == "gpu" else (QUERIES, KEYS)
     a, b = min(tile_size[0], n), min(tile_size[1], m)
@@ -73,7 +56,7 @@ def blocked_sums(
 
     def scores(query, key):
         part = Projected(query["queries"], key["keys"], query["bias"], key["bias"])
-        return tile_logits(score, part, key["log_w"], pairs, query["i"], key["j"], total, m)
+        return tile_logits(score, part, key["log_w"], pairs, query["i"], key["j"], problem.n, m)
 
     nothing = (jnp.zeros((a, values.shape[1]), values.dtype), jnp.zeros(a, values.dtype))
 
@@ -122,11 +105,11 @@ def blocked_sums(
         (top, sums), _ = jax.lax.scan(add, (bottom, nothing), keys)
         return reduction.finish(top, sums)
 
-    bounded = upper_bound(score, tile, log_w, pairs, reduction, selection, i)
+    bounded = upper_bound(problem, inputs)
     queries = {
         "queries": cut(tile.queries, a),
         "bias": None if tile.query_bias is None else cut(tile.query_bias, a),
-        "i": cut(i, a),
+        "i": cut(inputs.numbers, a),
     }
     if bounded is None:
         num, log_z = jax.lax.map(running, queries)

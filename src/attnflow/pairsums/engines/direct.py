@@ -4,7 +4,7 @@ In few dimensions the arithmetic units do it (`_gpu_few_dimensions`), for all pa
 dimensions the tensor cores (`tensor_cores`), for exponentials. Derivatives are those of the blocked engine.
 """
 
-from typing import Any
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +16,9 @@ from .._engine import AbstractPairSumEngine, Inputs, Problem
 from .._gpu_causal import Seen
 from .._gpu_few_dimensions import WIDTH, Few, exponential_sums, highest, tied_sums
 from .._pairs import AbstractPairs, Causal, Full
-from .._reductions import Exponential, Hardmax, Sums, finite
+from .._reductions import Hardmax, Sums, finite
 from .._rules import derived_from
-from .._scores import AbstractScore, Projected
+from .._scores import Projected
 from ..gpu import LOG2E
 from .blocked import blocked_sums
 
@@ -35,7 +35,7 @@ class Direct(AbstractPairSumEngine):
             return problem.silent
         if problem.dtype != jnp.float32:
             return f"tokens are {jnp.dtype(problem.dtype).name}, and the kernel computes in float32"
-        if not isinstance(problem.reduction, Exponential):
+        if not problem.reduction.exponential:
             return "the kernel is for exponentials of the score and for hardmax"
         if not problem.score.is_product:
             return f"the kernel is for inner products, and {type(problem.score).__name__} writes scores of its own"
@@ -46,7 +46,7 @@ class Direct(AbstractPairSumEngine):
             return None if few or problem.selection is None else f"hardmax is for at most {WIDTH} dimensions"
         if problem.selection is not None or not isinstance(problem.pairs, Causal):
             return "the kernel is for all pairs, and for exponentials of causal ones"
-        if not _few(problem.width, problem.p) and not _see_themselves(problem.pairs, problem.n, problem.m):
+        if not _few(problem.width, problem.p) and not _see_themselves(problem):
             return f"in more than {WIDTH} dimensions the kernel is for causal queries that see themselves"
         return None
 
@@ -56,45 +56,38 @@ class Direct(AbstractPairSumEngine):
         return problem.xla_seconds * (2 if problem.small else 0.1)
 
     def run(self, problem: Problem, inputs: Inputs) -> Sums:
-        return _sums_of(problem, inputs)
+        return derived_from(blocked_sums, _direct_sums, problem, inputs)
 
 
 ENGINE = Direct()
 
 
-def _sums_of(problem: Problem, inputs: Inputs) -> Sums:
-    reduction, (_, _, tile, values, log_w) = problem.reduction, inputs
-
-    def blocked(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, selection: Any) -> Sums:
-        return blocked_sums(score, tile, values, log_w, pairs, reduction, selection)
-
-    def direct(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, selection: Any) -> Sums:
-        if selection is not None:
-            return reduction.finish(jnp.zeros(len(tile.queries), jnp.float32), _ties(tile, values, log_w, selection))
-        given = _powers_of_two(tile, values, log_w, pairs)
-        if not _see_themselves(pairs, problem.n, problem.m):
-            top = finite(highest(given) / LOG2E)
-            return reduction.finish(top, _sums(given, top))
-        bounded = upper_bound(score, tile, log_w, Full(), reduction, None)
-        assert bounded is not None  # all pairs, exponentials
-        bound, safe = bounded
-        if _few(problem.width, problem.p):
-            top = jax.lax.cond(safe, lambda: bound, lambda: finite(highest(given) / LOG2E))
-            return reduction.finish(top, _sums(given, top))
-        within = lambda: reduction.finish(bound, _sums(given, bound))  # noqa: E731
-        return jax.lax.cond(safe, within, lambda: blocked(score, tile, values, log_w, pairs, None))
-
-    rule = derived_from(blocked, direct)
-    return rule(problem.score, tile, values, log_w, problem.pairs, problem.selection)
+def _direct_sums(problem: Problem, inputs: Inputs) -> Sums:
+    _, pairs, reduction, selection = problem.summed
+    tile, values, log_w = inputs.tile, inputs.values, inputs.log_w
+    if selection is not None:
+        return reduction.finish(jnp.zeros(len(tile.queries), jnp.float32), _ties(tile, values, log_w, selection))
+    given = _powers_of_two(tile, values, log_w, pairs)
+    if not _see_themselves(problem):
+        top = finite(highest(given) / LOG2E)
+        return reduction.finish(top, _sums(given, top))
+    bounded = upper_bound(replace(problem, pairs=Full()), inputs)
+    assert bounded is not None  # all pairs, exponentials
+    bound, safe = bounded
+    if _few(problem.width, problem.p):
+        top = jax.lax.cond(safe, lambda: bound, lambda: finite(highest(given) / LOG2E))
+        return reduction.finish(top, _sums(given, top))
+    within = lambda: reduction.finish(bound, _sums(given, bound))  # noqa: E731
+    return jax.lax.cond(safe, within, lambda: blocked_sums(problem, inputs))
 
 
 def _few(width: int, p: int) -> bool:
     return max(width, p) <= WIDTH
 
 
-def _see_themselves(pairs: AbstractPairs, n: int, m: int) -> bool:
-    """Whether every query sees the key of its number, which is what a bound of the scores needs."""
-    return not isinstance(pairs, Causal) or (not pairs.strict and pairs.at is None and n == m)
+def _see_themselves(problem: Problem) -> bool:
+    """Whether every query sees the key of its number, or all keys, which is what a bound of the scores needs."""
+    return problem.pairs.complete or (problem.pairs.reflexive and problem.n == problem.m)
 
 
 def _powers_of_two(tile: Projected, values: Array, log_w: Array | None, pairs: AbstractPairs) -> Few:

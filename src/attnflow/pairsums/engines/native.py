@@ -14,9 +14,8 @@ from jaxtyping import Array, Float, Int
 
 from .._engine import NATIVE_PAIR, AbstractPairSumEngine, Inputs, Problem
 from .._pairs import AbstractPairs, Causal
-from .._reductions import Exponential, Sums, finite
+from .._reductions import Sums, finite
 from .._rules import derived_from
-from .._scores import AbstractScore, Projected
 from ..native_library import PAIR_SUMS, native
 from .blocked import blocked_sums
 from .dense import dense_sums
@@ -37,7 +36,7 @@ class Native(AbstractPairSumEngine):
             return "XLA cannot cut the kernel into parts for the devices of a mesh"
         if problem.score is None:
             return problem.silent
-        if not isinstance(problem.reduction, Exponential) or problem.selection is not None:
+        if not problem.exponential:
             return "the kernel is for exponentials of the score"
         if not problem.score.is_product:
             return f"the kernel is for inner products, and {type(problem.score).__name__} writes scores of its own"
@@ -53,38 +52,24 @@ class Native(AbstractPairSumEngine):
         return problem.count * NATIVE_PAIR * (1 if problem.n >= QUERIES else 5)
 
     def run(self, problem: Problem, inputs: Inputs) -> Sums:
-        return native_sums(problem, inputs)
+        def kernel(problem: Problem, inputs: Inputs) -> Sums:
+            return problem.reduction.finish(*relative_sums(problem, inputs))
+
+        return derived_from(dense_sums if problem.small else blocked_sums, kernel, problem, inputs)
 
 
 ENGINE = Native()
 
 
-def native_sums(problem: Problem, inputs: Inputs, rows: Int[Array, " n"] | None = None, of: int | None = None) -> Sums:
-    """`(num, log_z)`; the queries may be some only, `rows` among `of`, as for blocked sums."""
-    reduction, (_, _, tile, values, log_w) = problem.reduction, inputs
-
-    def plain(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, rows: Any) -> Sums:
-        if rows is None and problem.small:
-            return dense_sums(score, tile, values, log_w, pairs, reduction)
-        return blocked_sums(score, tile, values, log_w, pairs, reduction, rows=rows, of=of)
-
-    def kernel(score: AbstractScore, tile: Projected, values: Array, log_w: Any, pairs: Any, rows: Any) -> Sums:
-        return reduction.finish(*_relative_sums(tile, values, log_w, pairs, rows, of))
-
-    return derived_from(plain, kernel)(problem.score, tile, values, log_w, problem.pairs, rows)
-
-
-def _relative_sums(
-    tile: Projected, values: Array, log_w: Array | None, pairs: AbstractPairs, rows: Array | None, of: int | None
-) -> tuple[Float[Array, " n"], Sums]:
+def relative_sums(problem: Problem, inputs: Inputs) -> tuple[Float[Array, " n"], Sums]:
     """The greatest score of each query, and the sums relative to it."""
+    pairs, tile, values, log_w = problem.pairs, inputs.tile, inputs.values, inputs.log_w
     dtype = tile.queries.dtype
     (n, _), (m, p) = tile.queries.shape, values.shape
     biases = [b.astype(dtype) for b in (tile.key_bias, log_w) if b is not None]
     nothing = jnp.zeros(0, dtype)
     bias = sum(biases[1:], start=biases[0]) if biases else nothing
-    numbers = jnp.arange(n) if rows is None else rows
-    last, slope = seen(pairs, numbers, n if of is None else of, m, dtype)
+    last, slope = seen(pairs, inputs.numbers, problem.n, m, dtype)
     offset = tile.query_bias
     if slope.size and isinstance(pairs, Causal) and pairs.strict:  # the last key that is seen is one token away
         offset = -slope[0] if offset is None else offset - slope[0]

@@ -5,7 +5,6 @@ device for every core (`JAX_NUM_CPU_DEVICES`) gains by this engine.
 """
 
 import functools
-from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -17,9 +16,7 @@ from jaxtyping import Array
 
 from .._engine import DENSE_PAIRS, AbstractPairSumEngine, Inputs, Problem
 from .._reductions import Sums
-from .._scores import Projected
 from . import blocked, dense, native
-from .blocked import blocked_sums
 
 AXIS = "devices"
 
@@ -65,19 +62,14 @@ class Sharded(AbstractPairSumEngine):
         def padded(a: Array | None) -> Array | None:
             return None if a is None else jnp.pad(a, [(0, missing)] + [(0, 0)] * (a.ndim - 1))
 
-        summed = (problem.score, problem.pairs, problem.reduction, problem.selection)
         mine = (padded(tile.queries), padded(tile.query_bias), padded(jnp.arange(n)))
-        everyones = (summed, tile.keys, tile.key_bias, inputs.values, inputs.log_w)
-        numbers, rest = eqx.partition(everyones, eqx.is_array)
+        numbers, rest = eqx.partition((problem.summed, inputs), eqx.is_array)
 
         def share(mine, numbers):
-            queries, query_bias, i = mine
-            (score, pairs, reduction, selection), keys, key_bias, values, log_w = eqx.combine(numbers, rest)
-            part = Projected(queries, keys, query_bias, key_bias)
-            if _inside(problem) is native.ENGINE:
-                here = replace(problem, score=score, pairs=pairs, reduction=reduction)
-                return native.native_sums(here, inputs._replace(tile=part, values=values, log_w=log_w), i, n)
-            return blocked_sums(score, part, values, log_w, pairs, reduction, selection, rows=i, of=n)
+            queries, query_bias, rows = mine
+            summed, everyones = eqx.combine(numbers, rest)
+            part = everyones.tile._replace(queries=queries, query_bias=query_bias)
+            return _inside(problem).run(problem.summing(*summed), everyones._replace(tile=part, rows=rows))
 
         rows, all_of_it = PartitionSpec(AXIS), PartitionSpec()
         shared = jax.shard_map(share, mesh=mesh, in_specs=(rows, all_of_it), out_specs=rows, check_vma=False)

@@ -28,7 +28,7 @@ from .._engine import AbstractPairSumEngine, Accuracy, Inputs, Problem
 from .._pairs import Causal
 from .._prefix import TILE as CAUSAL_TILE
 from .._prefix import prefix_sums
-from .._reductions import Exponential, Sums, Total
+from .._reductions import Sums
 from .._series import ERROR, FLOOR, Series, trusted
 from .._tiles import cut
 from ..modes import DIMENSIONS, modes_for
@@ -86,7 +86,7 @@ class Spectral(AbstractPairSumEngine):
         """Relative to the fastest direct sums, as the break-even was measured."""
         direct = [e for e in (blocked.ENGINE, dense.ENGINE, native.ENGINE, sharded.ENGINE) if not e.why_not(problem)]
         modes = _modes(problem) if self.modes is None else self.modes
-        enough = break_even(problem.d, modes, causal=isinstance(problem.pairs, Causal))
+        enough = break_even(problem.d, modes, causal=problem.pairs.prefix)
         return min(engine.cost(problem) for engine in direct) * enough / (problem.n + 0.5)
 
     def run(self, problem: Problem, inputs: Inputs) -> Sums:
@@ -119,18 +119,18 @@ def _structure(problem: Any) -> str | None:
         return "XLA cannot cut the series into parts for the devices of a mesh"
     if d not in DIMENSIONS:
         return f"they are for the circle and the sphere in three dimensions, and the tokens have {d}"
-    if not isinstance(problem.reduction, Exponential) or problem.selection is not None:
+    if not problem.exponential:
         return "they are for exponentials of the score, reduce='softmax' or 'exp'"
     if problem.score.zonal is None:
         name = type(problem.score).__name__
         return f"{name} with matrices depends on more than <x, y> (a multiple of I belongs into beta)"
-    if isinstance(pairs, Causal) and pairs.at is not None:
+    if isinstance(pairs, Causal) and not pairs.prefix:
         return "the queries stand at positions of their own, and causal ones are taken in order"
-    if not isinstance(pairs, Causal) and not pairs.complete:
+    if not pairs.prefix and not pairs.complete:
         return "some pairs are left out or weighted by position, and they need all, or causal ones"
     if dtype != jnp.float64:
         return f"their error is absolute, and {dtype.name} leaves too few digits; use af.precision('float64')"
-    if isinstance(pairs, Causal) and problem.n != problem.m:
+    if pairs.prefix and problem.n != problem.m:
         return f"causal ones are of tokens among themselves, and there are {problem.n} queries and {problem.m} keys"
     return None
 
@@ -153,14 +153,14 @@ def _accuracy(problem: Any, accuracy: Accuracy) -> str | None:
     if lightest == 0:
         return "a token of weight zero may be far from all others, where no digit of Z is left"
     beta, offset = (float(number) for number in _temperature(problem))
-    strict = isinstance(problem.pairs, Causal) and problem.pairs.strict
+    strict = problem.pairs.prefix and problem.pairs.strict
     least = math.exp(-2 * abs(beta))  # of the kernel, at the antipode
     if strict and least < FLOOR:
         return "a token that does not see itself may be far from all it sees, where at this beta no digit of Z is left"
     error = ERROR[problem.d] * (1.0 if V is None else float(np.linalg.norm(np.asarray(V), 2)))
-    reduction = problem.reduction
-    if isinstance(reduction, Total):  # the sums themselves, at most e^(s(x, x) - shift)
-        error = error * float(reduction.factor) * math.exp(min(offset - float(reduction.shift), 700))
+    total = problem.reduction.total
+    if total is not None:  # the sums themselves, at most e^(s(x, x) - shift)
+        error = error * float(total.factor) * math.exp(min(offset - float(total.shift), 700))
     else:
         error = error / (least if strict else lightest)
     if error * span <= tolerance:
@@ -174,8 +174,8 @@ def _accuracy(problem: Any, accuracy: Accuracy) -> str | None:
 
 def _sums(modes: int | None, problem: Any, inputs: Inputs) -> Sums:
     assert modes is not None  # `prepared` has chosen it
-    x, y, _, values, log_w = inputs
-    pairs, causal = problem.pairs, isinstance(problem.pairs, Causal)
+    x, y, _, values, log_w, _ = inputs
+    pairs, causal = problem.pairs, problem.pairs.prefix
     beta, offset = (jnp.asarray(number, x.dtype) for number in _temperature(problem))
     slope = pairs.slope.astype(x.dtype) if causal and pairs.slope is not None else jnp.zeros((), x.dtype)
     series = Series(problem.d, modes, causal, causal and pairs.strict)

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ...attention import AbstractAttention, AffineField, Linear
+from ...attention import AbstractAttention, AffineField
 from ...errors import InputError
 from ...models import at_time
 from ...pairsums import check_width
@@ -34,12 +34,11 @@ def masked_linear_velocity(
 ) -> AffineField:
     r"""`(GL, c)` of every position, `(S, d, r)` and `(S, d)`.
 
-    **Arguments:** `attention`, a `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or `L (S, d, r)`, positions in order
-    (one mean, or one covariance, stands for all positions);
-    `weights (S,)`, the masses $\theta$ of the positions, `None` for equal ones; `t`, the time that schedules are
-    taken at.
+    **Arguments:** `attention`, a separable map such as `Linear`; `alpha (S, d)` with `Sigma (S, d, d)` or
+    `L (S, d, r)`, positions in order (one mean, or one covariance, stands for all positions); `weights (S,)`, the
+    masses $\theta$ of the positions, `None` for equal ones; `t`, the time that schedules are taken at.
     """
-    if not isinstance(attention, Linear):
+    if not getattr(attention, "separable", False):
         raise InputError(f"{type(attention).__name__} attention with a mask does not close on Gaussians; take Linear.")
     check_time(t)
     mean, factor = law(alpha, Sigma, L)
@@ -58,7 +57,7 @@ def masked_linear_velocity(
 
 @eqx.filter_jit
 def _velocities(
-    attention: Linear, mean: Float[Array, "S d"], factor: Float[Array, "S d r"], masses: Float[Array, " S"]
+    attention: AbstractAttention, mean: Float[Array, "S d"], factor: Float[Array, "S d r"], masses: Float[Array, " S"]
 ) -> AffineField:
     columns = jnp.concatenate([mean[:, :, None], factor], axis=2)
     moments = masses[:, None, None] * matmul(columns, jnp.swapaxes(columns, 1, 2))

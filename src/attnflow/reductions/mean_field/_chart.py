@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...errors import InputError
-from ...models import SelfAttention
 from ...spaces import Euclidean, Sphere
 
 
@@ -67,7 +66,7 @@ CHARTS: dict[str, Chart] = {Sphere.name: Circle(), Euclidean.name: Line()}
 TURN = 2 * np.pi
 
 
-def chart_of(model: SelfAttention) -> Chart:
+def chart_of(model: Any) -> Chart:
     """The chart of a model's space."""
     if model.space.name not in CHARTS:
         raise InputError(f"mean_field knows the circle and the line, not {type(model.space).__name__}; use simulate.")

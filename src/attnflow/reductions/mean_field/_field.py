@@ -18,7 +18,6 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from ...attention import heads_of
-from ...models import SelfAttention
 from ...models.schedules import at_time, depends_on_time
 from ...pairsums import AbstractScore
 from ...pairsums.algebra import matmul
@@ -40,7 +39,7 @@ class State(NamedTuple):
 class Field(NamedTuple):
     """A model on a grid: `velocity` at the faces, along the coordinate. `table` is that of the scores, or nothing."""
 
-    model: SelfAttention
+    model: Any
     table: Float[Array, "queries cells"] | None
 
     def velocity(
@@ -71,7 +70,7 @@ class Field(NamedTuple):
         return self.model.warm(t, *self.keys(chart, state), before, kernel=kernel)
 
 
-def score_table(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> Array | None:
+def score_table(model: Any, chart: Chart, ends: np.ndarray, cells: int) -> Array | None:
     """The exponentials of all scores on a grid that stays, if a velocity can be computed from them alone."""
     attention = model.attention
     averages = attention.exponential and attention.row_stochastic
@@ -86,7 +85,7 @@ def score_table(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int
     return jnp.asarray(np.exp(below))
 
 
-def cells_of_attention(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> float:
+def cells_of_attention(model: Any, chart: Chart, ends: np.ndarray, cells: int) -> float:
     r"""The width of attention in cells: $1/\sqrt{\beta}\,h$ for $e^{\beta\cos}$; infinite where scores do not bend.
 
     From the second differences of the scores in the key.

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from ...checks import whole
 from ...errors import InputError
 from ...flows import Outcome
-from ...models import SelfAttention
+from ...models import AbstractModel
 from ...spaces import Count, Key, checked_key
 from ._chart import Chart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
@@ -46,7 +46,7 @@ class MeanField:
     ts: np.ndarray
     ends: np.ndarray
     masses: np.ndarray
-    model: SelfAttention
+    model: AbstractModel
     clock: str
     code: int
     stats: dict[str, Any]

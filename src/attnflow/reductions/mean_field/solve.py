@@ -13,8 +13,8 @@ from ...flows import Outcome
 from ...flows.compiled import timed_call
 from ...flows.options import check_clock
 from ...flows.provenance import provenance
-from ...models import SelfAttention, jump_times
-from ...pairsums import Full, check_kernel
+from ...models import AbstractModel, jump_times
+from ...pairsums import check_kernel
 from ...spaces import Count, Number, Numbers, is_concrete
 from ._chart import Chart, chart_of
 from ._checked import times
@@ -25,7 +25,7 @@ from .result import ENDED, MeanField
 
 
 def mean_field(
-    model: SelfAttention,
+    model: AbstractModel,
     density: Density,
     *,
     t0: Number = 0.0,
@@ -43,7 +43,8 @@ def mean_field(
 
     **Arguments:**
 
-    - `model`: a `SelfAttention` with any map but hardmax, on `Sphere()` (then $d = 2$) or `Euclidean()` ($d = 1$).
+    - `model`: of attention alone (`SelfAttention`) by any map but hardmax, on `Sphere()` (then $d = 2$) or
+      `Euclidean()` ($d = 1$).
     - `density`: a function of angles, or of numbers, that takes and returns an array; or one average value for each
       cell. It is divided by its integral.
     - `t1`, `save`: final time, and how many equispaced times to keep (default 201); or `ts`, the times to keep.
@@ -105,12 +106,13 @@ def mean_field(
     return result
 
 
-def _checked_model(model: Any) -> SelfAttention:
-    if not isinstance(model, SelfAttention):
+def _checked_model(model: Any) -> Any:
+    if not getattr(model, "attention_alone", False):
         raise InputError(
-            f"mean_field solves for self-attention, not for {type(model).__name__}; give SelfAttention(map, space)."
+            f"mean_field solves for models of attention alone, SelfAttention, and {type(model).__name__} is none; give "
+            "SelfAttention(map, space)."
         )
-    if type(model.pairs) is not Full or model.pairs.skip is not None or model.pairs.normalized:
+    if not model.pairs.complete:
         raise InputError(
             f"{type(model.pairs).__name__} pairs distinguish tokens by order or name, which a density has not; "
             "leave pairs out, or follow tokens with simulate."
@@ -124,7 +126,7 @@ def _checked_model(model: Any) -> SelfAttention:
     return model
 
 
-def _check_dimension(model: SelfAttention, chart: Chart) -> None:
+def _check_dimension(model: AbstractModel, chart: Chart) -> None:
     """Matrices must be of the size of the circle, or of the line."""
     tokens = jnp.zeros((1, chart.d))
     where = f"mean_field solves on the circle (d = 2) and on the line (d = 1), here d = {chart.d}"
@@ -142,7 +144,7 @@ def _part_of_a_cell(cfl: Number) -> float:
     return part
 
 
-def _check_width(model: SelfAttention, chart: Chart, ends: np.ndarray, cells: int) -> None:
+def _check_width(model: AbstractModel, chart: Chart, ends: np.ndarray, cells: int) -> None:
     """Warn where attention is narrower than a cell: neighbours would not see each other, and nothing would move."""
     width = cells_of_attention(model, chart, ends, cells)
     if width < 1:

@@ -40,7 +40,7 @@ def half_spaces(results: Results) -> Any:
     with plot.style():
         figure = plot.new_figure(9.6, 3.6)
         for ax, (token, layer) in zip(figure.subplots(1, 3), ((1, 0), (3, 0), (1, 1)), strict=True):
-            plot.half_space(run, token, layer, ax=ax)
+            plot.half_space(run, token, at=layer, ax=ax)
         plain: dict[str, Any] = {}
         for ax in figure.axes:
             handles, labels = ax.get_legend_handles_labels()
