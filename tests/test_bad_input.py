@@ -230,7 +230,7 @@ def test_restart_of_a_failed_run_is_told():
     "door",
     ["simulate", "layers", "diagnostics", "weights of an ensemble", "pair sums", "Gaussians", "the sphere", "a field"],
 )
-def test_double_tokens_taken_as_single_are_told_at_every_door(door):
+def test_double_tokens_taken_as_single_are_told_at_every_door(door, as_users_run):
     """NumPy's float64 without precision("float64"): one warning in a call, which names the remedy."""
 
     def sample(key):
@@ -250,7 +250,7 @@ def test_double_tokens_taken_as_single_are_told_at_every_door(door):
         "pair sums": lambda: af.pairsums.pair_sums(af.pairsums.Inner(1.0), X, X, X),
         "Gaussians": lambda: af.gaussian.flow(af.Softmax(1e-3), np.ones(1), np.zeros((1, 1)), t1=0.1),
         "the sphere": lambda: af.Sphere().project(X, X),
-        "a field": lambda: af.reductions.zero_temperature_field(X, V=np.eye(2), B=np.eye(2)),
+        "a field": lambda: af.reductions.zero_temperature_field(X, V=np.eye(3), B=np.eye(3)),
         "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
     }
     with jax.enable_x64(False):

@@ -357,7 +357,7 @@ def test_a_law_says_what_speaks_against_it(law):
         ({"model": af.SelfAttention(af.Softmax(V=np.ones((3, 2))))}, "velocities of dimension 3"),
         ({"model": af.SelfAttention(af.Softmax(B=np.eye(2)), af.Euclidean())}, "here d = 1"),
         ({"model": af.SelfAttention(af.Hardmax())}, "edge of the support"),
-        ({"model": af.Flow(lambda t, x, w: x, af.Sphere())}, "not for Flow"),
+        ({"model": af.Flow(lambda t, x, w: x, af.Sphere())}, "attention alone, SelfAttention, and Flow is none"),
         ({"model": LINE}, "needs an interval"),
         ({"model": LINE, "interval": (1, -1)}, "no interval"),
         ({"model": LINE, "interval": (-1, 1), "kernel": "table"}, "softmax on the circle"),

@@ -124,6 +124,7 @@ def clusters(
     neighbours is used, and minutes in many.
 
     >>> import numpy as np
+    >>> from attnflow.spaces import Sphere
     >>> clusters(np.array([[1.0, 0.0], [0.999, 0.0447], [0.0, 1.0]]), space=Sphere()).sizes.tolist()
     [2, 1]
     """
