@@ -26,9 +26,10 @@ def single(
     import jax
 
     import attnflow as af
+    from attnflow.pairsums import Full
 
     x0 = af.sphere.uniform(n=n, d=d, key=jax.random.key(0)).astype(dtype)
-    model = af.SelfAttention(beta=9.0, pairs=af.Causal() if causal else af.pairsums.Full())
+    model = af.SelfAttention(beta=9.0, pairs=af.Causal() if causal else Full())
 
     def run() -> float:
         stats = af.simulate(model, x0, t1=0.01 * steps, dt=0.01, solver="euler", save=1, throw=False).stats
@@ -43,6 +44,7 @@ def ensemble(n: int, d: int, realizations: int, steps: int, engine: str = "auto"
     import jax.numpy as jnp
 
     import attnflow as af
+    from attnflow.flows import Mean
 
     def run() -> float:
         stats = af.ensemble(
@@ -50,7 +52,7 @@ def ensemble(n: int, d: int, realizations: int, steps: int, engine: str = "auto"
             lambda key: af.sphere.uniform(n=n, d=d, key=key),
             realizations=realizations,
             ts=jnp.linspace(0, 0.1 * steps, 11)[1:],
-            reduce=af.flows.Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
+            reduce=Mean(lambda t, x, w: jnp.linalg.norm(jnp.mean(x, axis=0))),
             key=jax.random.key(0),
             solver="euler-retract",
             dt=0.1,
