@@ -7,7 +7,9 @@ import jax
 import pytest
 
 from attnflow import doctor, engines
+from attnflow.citations import software
 from attnflow.cli import main
+from attnflow.flows.provenance import provenance
 from attnflow.pairsums.engines import dense
 from attnflow.pairsums.native_library import native
 
@@ -144,3 +146,24 @@ def test_the_cache_folder(capsys, quick, monkeypatch, tmp_path):
     code, out, _ = call(capsys, "--json")
     (check,) = json.loads(out)["checks"]
     assert code == 1 and "is not writable" in check["detail"] and "ATTNFLOW_CACHE" in check["detail"]
+
+
+def test_sources_on_the_path_run_without_an_installation(capsys, quick, monkeypatch):
+    """A package that is not installed has no metadata: runs, citations and the doctor say so and go on."""
+    version, requires = importlib.metadata.version, importlib.metadata.requires
+
+    def of_others(known):
+        def found(package):
+            if package == "attnflow":
+                raise importlib.metadata.PackageNotFoundError(package)
+            return known(package)
+
+        return found
+
+    monkeypatch.setattr(importlib.metadata, "version", of_others(version))
+    monkeypatch.setattr(importlib.metadata, "requires", of_others(requires))
+    assert provenance()["attnflow"] == "not installed" and "version not installed" in software()
+    quick("_versions", "_extras")
+    code, out, _ = call(capsys, "--json")
+    found = {c["name"]: (c["status"], c["detail"]) for c in json.loads(out)["checks"]}
+    assert code == 0 and found["attnflow"] == ("info", "not installed")

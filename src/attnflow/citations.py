@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from .errors import InputError
+from .versions import version
 
 _GESHKOVSKI, _RIGOLLET, _POLYANSKIY = "Geshkovski, Borjan", "Rigollet, Philippe", "Polyanskiy, Yury"
 _LETROUIT, _KOUBBI, _RUIZ = "Letrouit, Cyril", "Koubbi, Hugo", r"Ruiz-Balet, Dom{\`e}nec"
@@ -192,8 +193,6 @@ PAPERS: dict[str, tuple[str, ...]] = {
 
 def software() -> str:
     """The library's own BibTeX entry, with the version in use."""
-    from importlib.metadata import version
-
     return _entry(
         "misc",
         "attnflow",

@@ -3,7 +3,6 @@
 Nothing here raises: what goes wrong in a check is the finding of that check. JAX's global settings are left alone.
 """
 
-import importlib.metadata as metadata
 import math
 import os
 import platform
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from .files import cache_folder
 from .threads import usable_cores
+from .versions import NOT_INSTALLED, requirements, version
 
 Status = Literal["ok", "warning", "fails", "info"]
 
@@ -73,27 +73,21 @@ def _versions() -> Iterator[Check]:
     from packaging.requirements import Requirement
 
     yield Check("versions", "python", "ok", platform.python_version())
-    yield Check("versions", "attnflow", "ok", metadata.version("attnflow"))
-    for text in metadata.requires("attnflow") or []:
+    own = version("attnflow")
+    yield Check("versions", "attnflow", "info" if own == NOT_INSTALLED else "ok", own)
+    for text in requirements("attnflow"):
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
-        version = _version(requirement.name)
-        if requirement.name in ("jax", "jaxlib") and version == BAD_JAX:
-            yield Check("versions", requirement.name, "fails", f"{version}: {WHY_BAD}")
-        elif version is None:
+        present = version(requirement.name)
+        if requirement.name in ("jax", "jaxlib") and present == BAD_JAX:
+            yield Check("versions", requirement.name, "fails", f"{present}: {WHY_BAD}")
+        elif present == NOT_INSTALLED:
             yield Check("versions", requirement.name, "fails", f"not installed; pip install '{text}'")
-        elif not requirement.specifier.contains(version, prereleases=True):
-            yield Check("versions", requirement.name, "fails", f"{version}, and {requirement.specifier} is needed")
+        elif not requirement.specifier.contains(present, prereleases=True):
+            yield Check("versions", requirement.name, "fails", f"{present}, and {requirement.specifier} is needed")
         else:
-            yield Check("versions", requirement.name, "ok", version)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+            yield Check("versions", requirement.name, "ok", present)
 
 
 def _machine() -> Iterator[Check]:
@@ -195,12 +189,12 @@ def _choice(name: str, choice: Any) -> Check:
 def _extras() -> Iterator[Check]:
     """Which optional parts are installed; nothing here can fail."""
     groups: dict[str, list[str]] = {}
-    for text in metadata.requires("attnflow") or []:
+    for text in requirements("attnflow"):
         extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", text)
         if extra:
             groups.setdefault(extra.group(1), []).append(re.split(r"[^\w.-]", text, maxsplit=1)[0])
     for extra, packages in groups.items():
-        missing = [p for p in packages if _version(p) is None]
+        missing = [p for p in packages if version(p) == NOT_INSTALLED]
         detail = "installed" if not missing else f"without {', '.join(missing)}: pip install 'attnflow[{extra}]'"
         yield Check("extras", extra, "ok" if not missing else "info", detail)
     ffmpeg = shutil.which("ffmpeg")

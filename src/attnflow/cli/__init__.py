@@ -86,7 +86,7 @@ def _app(args: Sequence[str]) -> typer.Typer:
 
 def _print_version(wanted: bool) -> bool:
     if wanted:
-        from importlib.metadata import version
+        from ..versions import version
 
         print(f"attnflow {version('attnflow')}")
         raise typer.Exit()

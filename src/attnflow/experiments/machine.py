@@ -8,11 +8,11 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..versions import NOT_INSTALLED, version
 from ._sources import sources
 
 PACKAGES = ("attnflow", "jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray")
@@ -34,10 +34,8 @@ def versions(compute: Callable[..., Any]) -> dict[str, str]:
 @functools.cache
 def _installed() -> dict[str, str]:
     installed = {"python": platform.python_version()}
-    for name in PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            installed[name] = metadata.version(name)
-    return installed
+    installed |= {name: version(name) for name in PACKAGES}
+    return {name: present for name, present in installed.items() if present != NOT_INSTALLED}
 
 
 @contextlib.contextmanager

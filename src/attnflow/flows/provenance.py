@@ -2,8 +2,9 @@
 
 import platform
 import time
-from importlib.metadata import version
 from typing import Any
+
+from ..versions import version
 
 
 def provenance(**options: Any) -> dict[str, Any]:

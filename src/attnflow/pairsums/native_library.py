@@ -15,13 +15,13 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 
 from ..files import cache_folder
+from ..versions import version
 
 SOURCE = Path(__file__).with_name("pair_sums.cc")
 PAIR_SUMS, TRAJECTORIES = "attnflow_pair_sums", "attnflow_trajectories"  # what it has
