@@ -26,6 +26,7 @@ LEFT_OUT = {
     "report": "the report of `attnflow reproduce`",
     "settings": "choices of the command line and of the page",
     "threads": "how the library uses cores",
+    "versions": "the versions of installed distributions, for provenance and the doctor",
 }
 
 
