@@ -50,7 +50,9 @@ def _matrices(model: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None,
     inner: Any = model
     while hasattr(inner, "model"):
         inner = inner.model
-    V = None if inner is None else inner.linear_part(d)
+    if inner is None:
+        return None, None, 1.0
+    V = inner.linear_part(d)
     if V is None:
         return None, None, 1.0
     attention = inner.attention if inner.attention_alone else None
