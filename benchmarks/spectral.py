@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import jax
 import jax.numpy as jnp
 import numpy as np
-from attnflow.flows._compiled import compiler_options
 
 import attnflow as af
+from attnflow.flows.compiled import compiler_options
 from attnflow.pairsums.modes import modes_for
 
 from .timing import race

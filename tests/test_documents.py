@@ -154,6 +154,13 @@ def test_only_those_who_test_install_the_tools_for_it(tmp_path):
     assert "[dev]" in commands("bench", tmp_path)  # it measures the page, in the browser of the tests
 
 
+def test_the_benchmarks_can_be_imported(monkeypatch):
+    """They run rarely, and use names of the library that may have moved since."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    for program in (ROOT / "benchmarks").glob("*.py"):
+        assert importlib.import_module(f"benchmarks.{program.stem}")
+
+
 def test_a_deprecation_in_our_code_is_an_error():
     """The filter of pyproject.toml looks at the module that is warned, not at the words of the warning."""
     for module in ("attnflow", "attnflow.flows.simulate"):

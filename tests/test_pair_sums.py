@@ -654,3 +654,19 @@ def test_bad_pairs_and_reductions_are_told():
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, pairs=af.pairsums.Full(skip=np.arange(4)))
     with pytest.raises(InputError, match=r"reduce = 'mean' is unknown.*\.$"):
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, reduce="mean")
+
+
+@pytest.mark.parametrize("d", [3, 16])  # few coordinates are looked at one by one, many at once
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_token_that_is_no_number_spoils_its_sums_and_a_large_one_does_not(d, bad):
+    x = np.random.default_rng(0).normal(size=(5, d))
+    large = x.copy()
+    large[2] = np.finfo(float).max
+    num, _ = af.pairsums.pair_sums(af.pairsums.Inner(0.0), large, x, x)
+    np.testing.assert_allclose(num, np.broadcast_to(x.mean(0), (5, d)), rtol=1e-12)
+    query = x.copy()
+    query[1, d - 1] = bad
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(2.0), query, x, x)
+    assert np.isnan(num[1]).all() and np.isnan(log_z[1]) and np.isfinite(np.delete(num, 1, 0)).all()
+    num, log_z = af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, query, x)
+    assert np.isnan(num).all() and np.isnan(log_z).all()
