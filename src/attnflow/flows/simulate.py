@@ -23,7 +23,7 @@ from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
-from .compiled import FACTORIZATIONS, timed_call, traced
+from .compiled import FACTORIZATIONS, adjoint_of, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
@@ -39,6 +39,7 @@ class _Plan(NamedTuple):
     kernel: str
     max_steps: int
     progress: bool
+    adjoint: diffrax.AbstractAdjoint
 
 
 def simulate(
@@ -129,7 +130,8 @@ def simulate(
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
         ran, passed_over = engines_of(chosen, model, start, x0, w, key)
-        timed = timed_call(_solve, _Plan(solver, chosen, max_steps, progress), *inputs)
+        plan = _Plan(solver, chosen, max_steps, progress, adjoint_of(inputs))
+        timed = timed_call(_solve, plan, *inputs)
     xs, code, steps = on_one_device(timed.value) if choice.engine.on_all_devices else timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
@@ -216,6 +218,7 @@ def _solve(
         ),
         stepsize_controller=controller,
         max_steps=plan.max_steps,
+        adjoint=plan.adjoint,
         throw=False,
         progress_meter=ProgressBar() if plan.progress else diffrax.NoProgressMeter(),
     )

@@ -14,7 +14,7 @@ from ...attention import AbstractAttention
 from ...checks import finite_array, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
-from ...flows.compiled import timed_call
+from ...flows.compiled import adjoint_of, timed_call
 from ...flows.options import TOLERANCES, check_clock, step_options, times
 from ...flows.outcome import ending as solved
 from ...flows.provenance import provenance
@@ -37,6 +37,7 @@ TRUSTED = 0.7  # a score spread beyond which finite clouds part from the flow
 class _Plan(NamedTuple):
     solver: str
     max_steps: int
+    adjoint: diffrax.AbstractAdjoint
 
 
 def flow(
@@ -104,10 +105,10 @@ def flow(
     tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
     model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
     values = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
-    plan = _Plan(solver, max_steps)
     numbers = {name: jnp.asarray(value, L.dtype) for name, value in values.items()}
     batch = mean.shape[:-1]
     laws = (mean.reshape(-1, mean.shape[-1]), L.reshape(-1, *L.shape[-2:])) if batch else (mean, L)
+    plan = _Plan(solver, max_steps, adjoint_of((model, laws, numbers)))
     try:
         timed = timed_call(_many if batch else _one, plan, model, *laws, numbers)
     except TypeError as error:  # what JAX says when shapes do not fit
@@ -202,6 +203,7 @@ def _one(
         stepsize_controller=controller,
         event=diffrax.Event(too_large),
         max_steps=plan.max_steps,
+        adjoint=plan.adjoint,
         throw=False,
     )
     saved: Any = solution.ys
