@@ -70,9 +70,9 @@ class Visitor:
         """The next message of one of the kinds: an event, or a frame ("state", "instruments")."""
         while True:
             message = self.socket.recv(timeout=timeout)
-            found = json.loads(message) if isinstance(message, str) else parse(message)
-            if found["event"] in kinds:
-                return found
+            measured = json.loads(message) if isinstance(message, str) else parse(message)
+            if measured["event"] in kinds:
+                return measured
 
     def start(self, run: int = 1, **state: object) -> dict:
         self.ask(do="start", run=run, state=state)

@@ -25,11 +25,11 @@ velocity_of = eqx.filter_jit(af.models.field)
 
 def around(*times, h=1e-3):
     """41 times, among them each of `times` with a neighbour at distance h on both sides; and where these stand."""
-    wanted = np.array([[t - h, t, t + h] for t in times])
-    others = np.linspace(0, wanted.max() - h / 3, 41 - wanted.size)
-    ts = np.union1d(wanted, others)
+    stencils = np.array([[t - h, t, t + h] for t in times])
+    others = np.linspace(0, stencils.max() - h / 3, 41 - stencils.size)
+    ts = np.union1d(stencils, others)
     assert ts.size == 41
-    return ts, np.searchsorted(ts, wanted)
+    return ts, np.searchsorted(ts, stencils)
 
 
 def usa(beta, **options):

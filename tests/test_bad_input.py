@@ -236,7 +236,7 @@ def test_double_tokens_taken_as_single_are_told_at_every_door(door, as_users_run
     def sample(key):
         return jnp.asarray(X, jnp.float32)
 
-    given = {
+    arguments = {
         "realizations": 1,
         "ts": [0.1],
         "reduce": af.flows.LastState(),
@@ -251,14 +251,14 @@ def test_double_tokens_taken_as_single_are_told_at_every_door(door, as_users_run
         "Gaussians": lambda: af.gaussian.flow(af.Softmax(1e-3), np.ones(1), np.zeros((1, 1)), t1=0.1),
         "the sphere": lambda: af.Sphere().project(X, X),
         "a field": lambda: af.reductions.zero_temperature_field(X, V=np.eye(3), B=np.eye(3)),
-        "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
+        "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **arguments),
     }
     with jax.enable_x64(False):
         for _ in range(2):  # the second call loses the same digits
-            with pytest.warns(AttnflowWarning) as told:
+            with pytest.warns(AttnflowWarning) as caught:
                 calls[door]()
-            assert len(told) == 1
-            assert "taken as float32; call attnflow.precision('float64')" in str(told[0].message)
+            assert len(caught) == 1
+            assert "taken as float32; call attnflow.precision('float64')" in str(caught[0].message)
         check_tokens(X.astype(np.float32), af.Sphere())  # what is float32, or a list, is meant to be
         check_tokens(X.tolist(), af.Sphere())
         check_tokens(jnp.asarray(X), af.Sphere())
@@ -271,8 +271,8 @@ KEYS = ("x", 3.5, HUGE, True, [1, 2], np.arange(5), np.zeros(5, np.uint32), np.n
 
 
 def ensemble(**options: Any):
-    given = {"realizations": 2, "ts": [0.1], "reduce": af.flows.LastState(), "key": jax.random.key(0), **options}
-    return af.ensemble(SA, lambda key: X, **given)
+    arguments = {"realizations": 2, "ts": [0.1], "reduce": af.flows.LastState(), "key": jax.random.key(0), **options}
+    return af.ensemble(SA, lambda key: X, **arguments)
 
 
 DOORS = {

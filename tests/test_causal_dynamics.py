@@ -179,9 +179,9 @@ def test_the_clock_beta_usa_is_usa_on_a_faster_clock(tmp_path):
     np.testing.assert_allclose(run.xs[-1], expected.y[:, -1].reshape(5, 3), rtol=0, atol=1e-8)
     np.testing.assert_allclose(run.xs[:, 0], x[[0, 0, 0]], rtol=0, atol=1e-16)  # sees nobody
     run.save(tmp_path / "run.nc")
-    found: Any = af.load(tmp_path / "run.nc").model
-    assert found.clock == "beta-USA" and found.pairs.normalized and found.pairs.outside
-    np.testing.assert_array_equal(found.pairs.weights, alibi(5, 0.2))
+    loaded: Any = af.load(tmp_path / "run.nc").model
+    assert loaded.clock == "beta-USA" and loaded.pairs.normalized and loaded.pairs.outside
+    np.testing.assert_array_equal(loaded.pairs.weights, alibi(5, 0.2))
     np.testing.assert_allclose(af.attention_matrix(run, at=0), beta * w * np.exp(beta * x @ x.T), rtol=1e-12)
 
 
@@ -225,7 +225,7 @@ def prefix(strict, x, y, v, beta, slope, log_w):
     return af.pairsums.pair_sums(af.pairsums.Inner(beta), x, y, v, log_w=log_w, pairs=pairs, kernel="spectral:16")
 
 
-def given(d, n=41):
+def arguments(d, n=41):
     """Queries, other keys, values, beta, slope and weights; nobody is left for the first two rows if strict."""
     rng = np.random.default_rng(d)
     log_w = rng.standard_normal(n)
@@ -246,7 +246,7 @@ def total(num, z):
 
 def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
     """On the circle, strictly of the past; the rows that see nobody have no gradient and make none."""
-    args = given(2)
+    args = arguments(2)
 
     def loss(*args):
         num, log_z = prefix(True, *args)
@@ -268,7 +268,7 @@ def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
 
 def test_a_slope_neither_overflows_nor_forgets_nor_sees_the_future(small_tiles):
     """On the sphere, a token seeing itself. At a lag of 40 e^(30 lag) is infinite; what is seen is what is summed."""
-    x, y, v, beta, slope, log_w = given(3)
+    x, y, v, beta, slope, log_w = arguments(3)
     program = compiled(functools.partial(prefix, False))
     for slope in (30.0, 0.05, 0.0):
         args = (x, y, v, beta, np.asarray(slope), np.maximum(log_w, -1))
@@ -329,10 +329,10 @@ def test_a_prompt_cut_short_is_the_beginning_of_a_longer_one():
 def test_centers_by_their_definition(d, delta):
     clouds = np.stack([tokens(60, d, seed) for seed in range(3)])
     centers, strong = af.diagnostics.renyi_centers(clouds, delta)
-    for x, found, found_strong in zip(clouds, np.asarray(centers), np.asarray(strong), strict=True):
+    for x, actual, found_strong in zip(clouds, np.asarray(centers), np.asarray(strong), strict=True):
         distance = np.arccos(np.clip(x @ x.T, -1, 1))
         for j in range(60):
-            assert found[j] == all(distance[j, k] > delta for k in range(j) if found[k])
+            assert actual[j] == all(distance[j, k] > delta for k in range(j) if actual[k])
             assert found_strong[j] == all(distance[j, :j] > delta)
 
 

@@ -102,8 +102,8 @@ def test_statistics_equal_numpy(key: jax.Array) -> None:
     np.testing.assert_allclose(values["mean"].mean[-1], seen.mean(), rtol=1e-13)
     np.testing.assert_allclose(values["mean"].stderr[-1], seen.std(ddof=1) / np.sqrt(37), rtol=1e-12)
     np.testing.assert_array_equal(values["histogram"][-1], np.histogram(x[:, :, 0], np.linspace(-1, 1, 9))[0])
-    want = np.quantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
-    np.testing.assert_allclose(values["quantiles"][-1], want, atol=1e-3)
+    expected = np.quantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
+    np.testing.assert_allclose(values["quantiles"][-1], expected, atol=1e-3)
 
 
 def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:

@@ -23,9 +23,9 @@ def window():
 
 @pytest.fixture(scope="module")
 def served():
-    with serve() as found:
+    with serve() as served:
         warm_up()
-        yield found
+        yield served
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ USUAL = {"beta": 5.0, "n": 30, "d": 3, "seed": 7, "dt": 0.05}
 
 @pytest.fixture(scope="module")
 def served():
-    with serve() as found:
-        yield found
+    with serve() as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def run():
 def request(served, path, *, body=None, **headers):
     """`(status, headers, text)` of a request; bodies are JSON."""
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    asked = urllib.request.Request(served.url + path, data, {"Origin": f"http://{served.host}", **headers})
+    request = urllib.request.Request(served.url + path, data, {"Origin": f"http://{served.host}", **headers})
     try:
-        with urllib.request.urlopen(asked, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read()
@@ -172,19 +172,19 @@ def test_every_model_and_every_map_moves(state):
 
 
 def test_the_controls_come_from_the_registry():
-    found = catalogue()
+    answer = catalogue()
     for kind in ("model", "attention", "law"):
-        assert [e["name"] for e in found["entries"][kind]] == [n for n, e in registry.entries(kind).items() if e.page]
-    (softmax,) = [e for e in found["entries"]["attention"] if e["name"] == "softmax"]
+        assert [e["name"] for e in answer["entries"][kind]] == [n for n, e in registry.entries(kind).items() if e.page]
+    (softmax,) = [e for e in answer["entries"]["attention"] if e["name"] == "softmax"]
     assert softmax["params"]["beta"]["symbol"] == "β" and softmax["params"]["beta"]["scale"] == "log"
-    json.dumps(found, allow_nan=False)
+    json.dumps(answer, allow_nan=False)
 
 
 def test_scenes_are_complete():
-    found = scenes()
-    assert len({s.id for s in found}) == len(found) >= 7
-    assert {"perspective", "metastability", "modes"} <= {s.paper for s in found}
-    for scene in found:
+    all_scenes = scenes()
+    assert len({s.id for s in all_scenes}) == len(all_scenes) >= 7
+    assert {"perspective", "metastability", "modes"} <= {s.paper for s in all_scenes}
+    for scene in all_scenes:
         assert scene.paper in citations.PAPERS and scene.experiment in registry.entries("experiment"), scene.id
         assert scene.look.count(". ") + scene.look.endswith(".") == 2, scene.look
         assert scene.as_json()["url"].startswith("https://arxiv.org/abs/")
@@ -226,11 +226,11 @@ def test_states_are_those_of_simulate(served, run):
             assert frame["step"] == step and np.allclose(frame["points"], run.xs[step], atol=1e-7)
             assert step not in seen or np.array_equal(frame["points"], seen[step]["points"])
         visitor.ask(do="token", run=1, index=4)
-        told = visitor.hear("token")
+        token = visitor.hear("token")
         matrix = np.asarray(af.attention_matrix(run, at=23))
-        assert told["attends"][0][0] == int(np.argmax(matrix[4]))
-        assert told["attends"][0][1] == pytest.approx(matrix[4].max(), rel=1e-6)
-        assert np.allclose(told["position"], run.xs[23, 4], atol=1e-4)
+        assert token["attends"][0][0] == int(np.argmax(matrix[4]))
+        assert token["attends"][0][1] == pytest.approx(matrix[4].max(), rel=1e-6)
+        assert np.allclose(token["position"], run.xs[23, 4], atol=1e-4)
 
 
 def test_instruments_agree_with_the_library(served, run):
@@ -408,9 +408,9 @@ def test_other_sites_are_refused(served, origin):
 
 
 def test_programs_that_are_no_browser_need_an_origin(served):
-    asked = urllib.request.Request(served.url + "python", b"{}")
+    request = urllib.request.Request(served.url + "python", b"{}")
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked)
+        urllib.request.urlopen(request)
     assert refused.value.code == 403
 
 
@@ -481,10 +481,10 @@ def test_a_new_start_ends_a_long_way(served):
 
 def test_who_leaves_while_instruments_are_made_leaves_in_silence():
     """Nobody awaits the task that makes them: what it raises would be told on standard error, long after."""
-    told: list[dict] = []
+    errors: list[dict] = []
 
     async def visit():
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
         gone, lanes = asyncio.Event(), Lanes()
 
         async def receive():
@@ -506,7 +506,7 @@ def test_who_leaves_while_instruments_are_made_leaves_in_silence():
 
     asyncio.run(visit())
     gc.collect()  # an exception that nobody has asked for is told when its task is thrown away
-    assert told == []
+    assert errors == []
 
 
 def test_too_many_visitors_are_told(served, monkeypatch):
@@ -526,20 +526,20 @@ def run_command(capsys, *args):
 
 def test_the_command_says_what_is_missing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
-    code, told = run_command(capsys)
-    assert code == 2 and told == "attnflow: the page needs starlette; install it with: pip install 'attnflow[ui]'"
+    code, message = run_command(capsys)
+    assert code == 2 and message == "attnflow: the page needs starlette; install it with: pip install 'attnflow[ui]'"
 
 
 def test_the_command_stays_on_this_machine(capsys):
-    code, told = run_command(capsys, "--host", "0.0.0.0", "--no-browser")
-    assert code == 2 and "--allow-remote" in told
+    code, message = run_command(capsys, "--host", "0.0.0.0", "--no-browser")
+    assert code == 2 and "--allow-remote" in message
 
 
 def test_a_port_that_is_taken_gives_the_next(served, capsys):
     from attnflow.cli._explore import _listen
 
-    with _listen("127.0.0.1", served.port) as found:
-        assert served.port < found.getsockname()[1] < served.port + 20
+    with _listen("127.0.0.1", served.port) as listener:
+        assert served.port < listener.getsockname()[1] < served.port + 20
     assert f"port {served.port} is taken" in capsys.readouterr().err
 
 
@@ -547,8 +547,8 @@ def test_a_port_that_is_taken_gives_the_next(served, capsys):
 
 
 def test_matrices_by_name_and_by_hand():
-    def model(**given):
-        return build(complete({"d": 3, "n": 3, **given}))[0].attention
+    def model(**arguments):
+        return build(complete({"d": 3, "n": 3, **arguments}))[0].attention
 
     assert model().V is None and model(V="identity").V is None
     assert np.array_equal(model(V="1 2 3; 4,5,6\n7 8 9").V, np.arange(1.0, 10).reshape(3, 3))
@@ -573,7 +573,7 @@ def test_help_of_explore(capsys):
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("d", [1, 3, 4])
 def test_a_matrix_is_what_its_program_makes(preset, d):
-    asked = {"d": d, "seed": 5, "Q": preset, "K": "shear", "V": preset}
-    made = matrices(asked, af.Softmax)
-    for name, text in programs(asked, af.Softmax).items():
+    state = {"d": d, "seed": 5, "Q": preset, "K": "shear", "V": preset}
+    made = matrices(state, af.Softmax)
+    for name, text in programs(state, af.Softmax).items():
         np.testing.assert_array_equal(made[name], eval(text, {"jax": jax, "jnp": jnp}))

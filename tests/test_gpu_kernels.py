@@ -206,9 +206,9 @@ def test_fused_trajectories_are_those_of_float64(model, n, d, solver, weighted):
     x = cloud(rng, 3 * n, d).reshape(3, n, d)
     w = np.arange(1.0, n + 1) / (n * (n + 1) / 2) if weighted else np.full(n, 1 / n)
     steps = jax.jit(lambda x, w: fused_steps(model, (x, x), jnp.float32(0.1), jnp.asarray(5), w, solver)[1])
-    found = steps(x, w.astype(np.float32) if weighted else None)
+    actual = steps(x, w.astype(np.float32) if weighted else None)
     exact = np.stack([trajectory(model, one, w, solver, 0.1, 5) for one in x])
-    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-6 * np.abs(exact).max())
+    np.testing.assert_allclose(actual, exact, rtol=0, atol=2e-6 * np.abs(exact).max())
 
 
 def trajectory(model, x, w, solver, h, steps):

@@ -440,7 +440,7 @@ def test_the_state_at_any_time(solver, options, tolerance):
 
 def test_times_that_a_run_does_not_have():
     run = af.simulate(SA, X, ts=[0.5, 1.0], weights=W)
-    for given, sentence in [
+    for arguments, sentence in [
         ({"t": 0.4}, "t = 0.4 is outside of this run, which is kept from 0.5 to 1"),
         ({"t": 1.1}, "outside"),
         ({"t": np.nan}, "outside"),
@@ -448,7 +448,7 @@ def test_times_that_a_run_does_not_have():
         ({}, "needs one time"),
     ]:
         with pytest.raises(InputError, match=sentence):
-            run.at(**given)
+            run.at(**arguments)
     with pytest.raises(InputError, match=r"carries no model.*saved time"):
         dataclasses.replace(run, model=None).at(0.7)
 
@@ -589,8 +589,8 @@ def test_what_ran_is_what_is_told():
     models = {name: af.SelfAttention(a) for name, a in maps.items()} | {"own": af.Flow(lambda t, x, w: -x, af.Sphere())}
     usual = "native" if native().ready else "dense"
     provenance = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance
-    told = provenance["options"]
-    assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
+    options = provenance["options"]
+    assert options["kernel"] == "dense" and options["kernel_requested"] == "auto"
     assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["requested"] == "auto"
     passed_over = provenance["engine"]["passed over"]
     assert set(passed_over) == {"blocked", "broadcast", "direct", "native", "sharded", "spectral"}

@@ -14,9 +14,9 @@ GEOMETRIC = ("permutation", "rotation", "translation", "scale", "splitting")
 Expected = Callable[[Any, Any], Any]
 
 
-def arguments(**given: Any) -> Callable[[], Mapping[str, Any]]:
+def arguments(**arguments: Any) -> Callable[[], Mapping[str, Any]]:
     """Arguments that cost nothing to make."""
-    return lambda: given
+    return lambda: arguments
 
 
 def same(out: Any, how: Any) -> Any:
