@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright, with WebGL in software; and a page that says what it wants to know."""
+"""Debian's Chromium, driven by Playwright, with WebGL in software; and a window on a page of it."""
 
 import contextlib
 import os

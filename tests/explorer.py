@@ -53,7 +53,7 @@ class Visitor:
 
     def __init__(self, served: Served, origin: str | None = None):
         origin = f"http://{served.host}" if origin is None else origin
-        # Who has read nothing need not wait for a farewell behind all that.
+        # A visitor who has read nothing does not wait for the closing handshake behind the unread messages.
         opening: Any = connect(f"ws://{served.host}/live", origin=origin, compression=None, close_timeout=1)  # pyright: ignore
         self.socket: ClientConnection = opening.__enter__()
 

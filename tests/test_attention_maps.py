@@ -115,7 +115,7 @@ def test_nothing_to_attend_to_is_velocity_zero_with_zero_gradient(kind):
     attention, _ = MAPS[kind]
     y = jnp.asarray(Y)
     alone = af.pairsums.Full(skip=jnp.zeros(7, int))  # all tokens carry the same label
-    strict = af.Causal(strict=True)  # the first token sees nobody
+    strict = af.Causal(strict=True)  # the first token has no keys
     for pairs, rows in ((alone, slice(None)), (strict, slice(1))):
         assert not np.any(attention(y, y, jnp.asarray(W), pairs=pairs)[rows])
         slopes = jax.jacrev(lambda x, w, pairs=pairs: attention(x, x, w, pairs=pairs), argnums=(0, 1))
@@ -335,7 +335,7 @@ def test_runs_of_every_map_are_stored(tmp_path):
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_parameters_are_told_in_a_sentence():
+def test_bad_parameters_are_refused_in_a_sentence():
     for make, words in (
         (lambda: af.Hardmax(tol=-1.0), "tol = -1 is negative"),
         (lambda: af.L2(g=-2.0), "g = -2 is negative"),

@@ -198,7 +198,7 @@ def test_a3_the_source_found_worst():
 
 
 def test_the_minimum_is_one_by_evaluation():
-    """Against a grid of the profile itself, which knows no derivative; also at a place that no plot would show."""
+    """Against a grid of values of the profile, without derivatives; also at a place that no plot would show."""
     for t, beta, slope in ((1.0, 1.0, 1.0), (0.01, 0.3, 8.0)):
         least = af.reductions.causal.profile_minimum(t, beta=beta, context_slope=slope)
         s = least.s * np.exp(np.linspace(-0.1, 0.1, 4001))
@@ -451,7 +451,7 @@ GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "context_slope": 1.0, "replicas": 64}
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_estimates_are_told(changes, words):
+def test_bad_estimates_are_refused(changes, words):
     with pytest.raises(InputError, match=words):
         af.reductions.causal.estimate_correlations(**{"key": jax.random.key(0), **GOOD, **changes})
 
@@ -484,7 +484,7 @@ def test_bad_estimates_are_told(changes, words):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told(call, words):
+def test_bad_input_is_refused(call, words):
     with pytest.raises(InputError, match=words):
         call(af.reductions.causal)
 

@@ -91,7 +91,7 @@ def slope_along(fn, direction, *args):
 
 
 def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
-    """Rows that see nobody rest, with a gradient of zero; a lag beyond the last is not seen."""
+    """Rows without keys have velocity and gradient zero; a lag beyond the last is not seen."""
     x = tokens(N, 3)
     by_lag = np.where(np.arange(25) < 3, 0, RNG.random(25))
     expected = attend_by_loops(by_lag, x)
@@ -177,7 +177,7 @@ def test_the_clock_beta_usa_is_usa_on_a_faster_clock(tmp_path):
 
     expected = solve_ivp(lambda t, y: usa(y.reshape(5, 3)).ravel(), (0, beta * 0.4), x.ravel(), rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(run.xs[-1], expected.y[:, -1].reshape(5, 3), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(run.xs[:, 0], x[[0, 0, 0]], rtol=0, atol=1e-16)  # sees nobody
+    np.testing.assert_allclose(run.xs[:, 0], x[[0, 0, 0]], rtol=0, atol=1e-16)  # has no keys
     run.save(tmp_path / "run.nc")
     loaded: Any = af.load(tmp_path / "run.nc").model
     assert loaded.clock == "beta-USA" and loaded.pairs.normalized and loaded.pairs.outside
@@ -226,7 +226,7 @@ def prefix(strict, x, y, v, beta, slope, log_w):
 
 
 def arguments(d, n=41):
-    """Queries, other keys, values, beta, slope and weights; nobody is left for the first two rows if strict."""
+    """Queries, other keys, values, beta, slope and weights; with strict pairs the first two rows have no keys."""
     rng = np.random.default_rng(d)
     log_w = rng.standard_normal(n)
     log_w[[0, 20]] = -np.inf
@@ -245,7 +245,7 @@ def total(num, z):
 
 
 def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
-    """On the circle, strictly of the past; the rows that see nobody have no gradient and make none."""
+    """On the circle, strictly of the past; rows without keys have zero gradient."""
     args = arguments(2)
 
     def loss(*args):
@@ -267,7 +267,7 @@ def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
 
 
 def test_a_slope_neither_overflows_nor_forgets_nor_sees_the_future(small_tiles):
-    """On the sphere, a token seeing itself. At a lag of 40 e^(30 lag) is infinite; what is seen is what is summed."""
+    """On the sphere, a token seeing itself. At a lag of 40 e^(30 lag) is infinite; a sum has exactly the seen keys."""
     x, y, v, beta, slope, log_w = arguments(3)
     program = compiled(functools.partial(prefix, False))
     for slope in (30.0, 0.05, 0.0):
@@ -278,8 +278,8 @@ def test_a_slope_neither_overflows_nor_forgets_nor_sees_the_future(small_tiles):
         np.testing.assert_allclose(log_z, np.log(z), rtol=0, atol=1e-12)
 
 
-def test_a_sum_that_underflows_is_not_taken_for_that_of_nobody():
-    x, mass = jnp.asarray(tokens(3, 2)), jnp.asarray([0.0, 1.0, 0.0])  # strict: the first row sees nobody
+def test_a_sum_that_underflows_is_not_an_empty_sum():
+    x, mass = jnp.asarray(tokens(3, 2)), jnp.asarray([0.0, 1.0, 0.0])  # strict: the first row has no keys
     with pytest.raises(InputError, match="query 2 is too far from all keys"):
         _series.trusted(
             _series.Series(2, 16, True, True), x, x, jnp.zeros(3), jnp.ones(3), jnp.ones(()), jnp.zeros(()), mass
@@ -296,7 +296,7 @@ def test_the_engine_for_causal_tokens_is_chosen_where_it_pays_and_is_trusted():
     assert chosen(af.models.causal_model(2000)).startswith("spectral:")
     assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal()), 200) in direct
     assert chosen(af.SelfAttention(beta=64.0, pairs=af.Causal()), rtol=1e-11).startswith("spectral:")
-    # A strict row may see nobody near.
+    # A strict row may have no key nearby.
     assert chosen(af.models.causal_model(2000, beta=30.0)) in direct
     with pytest.raises(InputError, match="does not see itself may be far"):
         chosen(af.models.causal_model(2000, beta=30.0), kernel="spectral")
@@ -392,7 +392,7 @@ def test_weights_of_the_continuum():
 # The command line and the page
 
 
-def test_pairs_by_name():
+def test_pairs_are_selected_by_name():
     settings = complete({"pairs": "positional", "slope": 0.25, "attention": "unnormalized", "gradient": True})
     model, *_ = build(settings)
     assert (

@@ -161,7 +161,7 @@ def test_bad_flags_are_one_sentence_and_exit_code_2(call, tmp_path, args, messag
 
 
 @pytest.mark.parametrize("args", [["nonsense"], ["plot"], ["--nonsense"], ["cite", "perspective", "modes"]])
-def test_a_command_that_is_none_is_one_sentence(call, args):
+def test_an_unknown_command_is_one_sentence(call, args):
     code, out, err = call(*args)
     assert code == 2 and out == "" and one_sentence(err) and "--help" in err and len(err.splitlines()) == 1
 
@@ -184,7 +184,7 @@ def test_a_file_in_place_of_the_folder_is_refused(call, site, tmp_path):
     assert code == 2 and "choose another folder" in one_sentence(err) and (tmp_path / "run").read_text() == "mine"
 
 
-def test_a_truncated_cell_is_told_and_mended(call, site, tmp_path):
+def test_a_truncated_cell_is_reported_and_computed_again(call, site, tmp_path):
     run = ("reproduce", "toy-squares", "--out", tmp_path / "run", "--json")
     first = json.loads(call(*run)[1])
     cell = sorted((tmp_path / "run" / "toy-squares").glob("*.nc"))[0]
@@ -195,7 +195,7 @@ def test_a_truncated_cell_is_told_and_mended(call, site, tmp_path):
     assert json.loads(out)["experiments"][0]["claims"] == first["experiments"][0]["claims"]
 
 
-def test_a_full_disk_is_told(call, site, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(call, site, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -205,7 +205,7 @@ def test_a_full_disk_is_told(call, site, tmp_path, monkeypatch):
     assert [p for p in (tmp_path / "run").rglob("*") if p.is_file() and "cache" not in p.parts] == []
 
 
-def test_a_file_too_large_is_told(site, tmp_path):
+def test_a_file_too_large_is_reported(site, tmp_path):
     """A real limit of the system, in a real process."""
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     code += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\nfrom attnflow.cli import main\nmain()"
@@ -216,7 +216,7 @@ def test_a_file_too_large_is_told(site, tmp_path):
     assert list((tmp_path / "run").glob("toy-squares/*")) == []
 
 
-def test_what_was_not_foreseen_is_exit_code_3(call, monkeypatch):
+def test_an_unexpected_error_is_exit_code_3(call, monkeypatch):
     def surprise(kind):
         raise RuntimeError("surprise")
 
@@ -368,7 +368,7 @@ def test_provenance_has_the_values_that_were_used(call, tmp_path):
 
 
 def test_simulate_with_masks(call, tmp_path):
-    """Causal tokens: the first is alone; with a slope the past fades, and the runs say who saw whom."""
+    """Causal tokens: the first is alone; with a slope the past fades, and the runs store the pairs."""
     runs = {}
     for pairs, more in (("full", ()), ("causal", ()), ("alibi", ("--slope", 0.5))):
         path = tmp_path / f"{pairs}.nc"
@@ -622,7 +622,7 @@ def test_a_model_of_another_package_is_listed_and_run(call, models, tmp_path):
         (["--model", "spin", "--pairs", "causal"], "model 'spin' has no pairs"),
     ],
 )
-def test_what_a_model_does_not_take_is_refused(call, models, tmp_path, args, message):
+def test_parameters_a_model_does_not_take_are_refused(call, models, tmp_path, args, message):
     code, out, err = call("simulate", *args, "--out", tmp_path / "run.nc")
     assert code == 2 and out == "" and message in one_sentence(err) and not (tmp_path / "run.nc").exists()
 

@@ -37,7 +37,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def together():
-    """Tokens that meet."""
+    """A run whose tokens meet."""
     x0, weights = on_circle(np.arange(N) / 10), np.full(N, 1 / N)
     return af.simulate(af.SelfAttention(beta=1.0), x0, t1=30.0, save=T, weights=weights)
 
@@ -222,12 +222,12 @@ def test_counts_can_be_compiled_and_mapped(run):
         ({"space": af.Sphere()}, "a run knows its space"),
     ],
 )
-def test_bad_input_is_told(run, arguments, message):
+def test_bad_input_is_refused(run, arguments, message):
     with pytest.raises(InputError, match=message):
         af.clusters(run, **arguments)
 
 
-def test_arrays_that_are_no_clouds_are_told():
+def test_arrays_that_are_not_clouds_are_refused():
     with pytest.raises(InputError, match=r"tokens have shape \(3,\)"):
         af.clusters(np.zeros(3), eps=1.0)
     with pytest.raises(InputError, match="has none; leave it out"):

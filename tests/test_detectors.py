@@ -174,7 +174,7 @@ def test_row_9_the_components_in_the_leading_eigenspace():
     assert sorted(map(tuple, np.round(in_space[:, :2], 3))) == sorted(map(tuple, np.round(expected, 3)))
     for row in expected:
         assert np.abs(in_space - np.append(row, 0)).max(axis=1).min() < 1e-4
-    assert np.abs(z[:, 2]).max() > 10  # the component along -1/2 diverges, and is not looked at
+    assert np.abs(z[:, 2]).max() > 10  # the component along -1/2 diverges, and is left out
 
 
 # Hulls -------------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_the_distance_to_a_hull():
         assert distance_to_hull(points, x) == pytest.approx(np.sqrt(best.fun), rel=1e-6)
 
 
-def test_a_hull_that_grows_is_told():
+def test_a_growing_hull_is_reported():
     zs = np.stack([T9, 0.5 * T9, 0.8 * T9])
     result = af.diagnostics.hull_nonincreasing(zs)
     assert not result.holds and result.pair == (1, 2) and "grows" in result.verdict
@@ -305,7 +305,7 @@ def test_row_32_the_modulus_decides():
         (np.diag([1.0, -1 + 1e-7]), EYE, "its negative"),
     ],
 )
-def test_what_is_no_good_triple(V, B, word):
+def test_matrices_without_a_good_triple(V, B, word):
     result = af.diagnostics.good_triple(V=V, B=B)
     assert not result.holds and word in result.verdict
 
@@ -331,7 +331,7 @@ def test_the_oblique_projector():
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_defective_matrices_are_told_also_when_their_eigenvalues_split(size):
+def test_defective_matrices_are_recognised_when_their_eigenvalues_split(size):
     """Round-off splits a Jordan block's eigenvalue by its root of that order, often into complex pairs."""
     for seed in range(5):
         S = np.linalg.qr(np.random.default_rng(seed).normal(size=(size + 1, size + 1)))[0]
@@ -343,7 +343,7 @@ def test_defective_matrices_are_told_also_when_their_eigenvalues_split(size):
         assert "defective" in result.verdict and not result.ambiguous
 
 
-def test_what_lies_within_tolerance_is_ambiguous():
+def test_a_spectral_gap_within_tolerance_is_ambiguous():
     for V in (np.diag([1.0, 1 + 1e-7]), [[1.0, 1e-7], [0.0, 1.0]]):
         result = af.diagnostics.detect_paranormal(V=V)
         assert not result.holds and result.ambiguous and "ambiguous" in result.verdict
@@ -512,6 +512,6 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
         (lambda: af.plot.hyperplanes(T9[None], V=TURN), "no hyperplanes to draw"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(call, words):
+def test_bad_input_is_refused_in_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()

@@ -1,4 +1,4 @@
-"""Diagnostics given what they cannot know: NaN is refused or comes out as NaN, the rest is refused in a sentence."""
+"""Diagnostics of bad input: NaN is refused or comes out as NaN, the rest is refused in a sentence."""
 
 import math
 
@@ -61,7 +61,7 @@ DOORS = {
 
 @pytest.mark.parametrize("name", DOORS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_finite_is_no_datum(name, bad):
+def test_infinities_and_nan_are_no_data(name, bad):
     call, good = DOORS[name]
     x = np.array(good, float)
     x.flat[-1] = bad
@@ -74,7 +74,7 @@ def test_what_is_not_finite_is_no_datum(name, bad):
 
 
 @pytest.mark.parametrize("name", DOORS)
-def test_what_is_no_array_of_tokens_is_refused(name):
+def test_arguments_that_are_not_arrays_of_tokens_are_refused(name):
     call, _ = DOORS[name]
     for x in ("text", np.zeros((0, 2)), np.array("x"), [["a", "b"]], [[1, 2], [3]]):
         with pytest.raises(InputError, match=r"\.$"):
@@ -82,7 +82,7 @@ def test_what_is_no_array_of_tokens_is_refused(name):
 
 
 def standing(model, xs=X, weights=None):
-    """A run of tokens that nobody moved."""
+    """A run of tokens that do not move."""
     xs = jnp.asarray(xs if np.ndim(xs) == 3 else [xs, xs])
     ts = jnp.arange(len(xs), dtype=xs.dtype)
     return af.Run(ts, xs, weights, jnp.asarray(0), stats={}, model=model, clock="SA", provenance={})
@@ -202,7 +202,7 @@ def test_log_attention_does_not_underflow():
     scores = beta * X @ X.T
     expected = scores - logsumexp(scores, axis=1, keepdims=True)
     np.testing.assert_allclose(af.attention_matrix(run, at=0, log=True), expected, rtol=1e-12, atol=1e-9)
-    assert float(af.attention_matrix(run, at=0).min()) == 0.0  # which underflows
+    assert float(af.attention_matrix(run, at=0).min()) == 0.0  # this underflows
     causal = standing(af.SelfAttention(af.Unnormalized(beta=3.0, shifted=True), pairs=af.Causal()))
     seen = np.tril(np.ones((5, 5), bool))
     expected = np.where(seen, 3 * (X @ X.T - 1) - math.log(5), -np.inf)

@@ -1,4 +1,4 @@
-"""Pictures of diagnostics show the numbers of the diagnostics; their labels fit, and colours can be told apart."""
+"""Pictures of diagnostics show the numbers of the diagnostics; their labels fit, and colours can be distinguished."""
 
 import dataclasses
 

@@ -217,11 +217,11 @@ def test_leaders_of_hardmax_are_the_extreme_tokens(run):
     assert result.tokens == [0, 2]
 
 
-def test_everybody_is_heard_alike_under_sinkhorn(run):
+def test_every_key_receives_the_same_attention_under_sinkhorn(run):
     np.testing.assert_allclose(af.leaders(with_model(run, Sinkhorn(2.0)), at=0).received, WEIGHTS, rtol=1e-7)
 
 
-def test_runs_without_attention_are_told(run):
+def test_runs_without_attention_are_refused(run):
     with pytest.raises(InputError, match="carries no model"):
         af.attention_matrix(dataclasses.replace(run, model=None))
     with pytest.raises(InputError, match="a Flow, which has no attention matrix"):
@@ -297,7 +297,7 @@ def test_diagnostics_can_be_compiled_and_differentiated(run):
     np.testing.assert_allclose(slope, np.tile(mean / np.linalg.norm(mean) / N, (N, 1)), rtol=1e-12)
 
 
-def test_bad_input_is_told(run):
+def test_bad_input_is_refused(run):
     with pytest.raises(InputError, match="at = 3 is none of the 3 saved times; give an index from -3 to 2"):
         af.diagnostics.order_parameter(run, at=3)
     with pytest.raises(InputError, match="for tokens on the sphere"):

@@ -21,7 +21,7 @@ def diagnosis():
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Only the sections named; the others were looked at once."""
+    """Run only the named sections; the others have been tested once."""
 
     def only(*names):
         for name in {"_versions", "_machine", "_precision", "_kernels", "_engines", "_extras", "_folders"} - set(names):
@@ -87,7 +87,7 @@ def test_help_has_an_example(capsys):
     assert code == 0 and "Example" in out
 
 
-def test_the_bad_jax_is_told_loudly(capsys, quick, monkeypatch):
+def test_the_bad_jax_release_fails_the_diagnosis(capsys, quick, monkeypatch):
     version = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda p: "0.10.2" if p == "jax" else version(p))
     quick("_versions")
@@ -96,7 +96,7 @@ def test_the_bad_jax_is_told_loudly(capsys, quick, monkeypatch):
     assert code == 1 and "jax 0.10.2 computes wrong numbers" in text and "Not well: jax" in text
 
 
-def test_missing_and_old_packages_are_told(capsys, quick, monkeypatch):
+def test_missing_and_old_packages_are_reported(capsys, quick, monkeypatch):
     version = importlib.metadata.version
 
     def patched(package):

@@ -267,7 +267,7 @@ def test_late_clocks(key: jax.Array) -> None:
 
 
 @pytest.mark.parametrize(("engine", "dtype"), [("batched", "float64"), ("innermost", "float32"), ("auto", "float64")])
-def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.Array) -> None:
+def test_steps_too_long_for_the_flow_warn(engine: str, dtype: str, key: jax.Array) -> None:
     """A cluster attracts its tokens at rate one, where rk4 is stable up to 2.79 and accurate below."""
 
     def coarseness(dt: float) -> float:
@@ -284,7 +284,7 @@ def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.
 
 @pytest.mark.parametrize("solver", ["rk4", "euler"])
 def test_an_ensemble_of_one_is_as_coarse_as_its_run(solver: str, key: jax.Array) -> None:
-    """One step: the look at the start is all there is to see."""
+    """One step: the check at the start is the only one."""
     model, options = af.SelfAttention(beta=3.0), {"solver": solver, "dt": 1.0}
     result = af.ensemble(model, sampler, realizations=1, ts=[1.0], reduce=af.flows.LastState(), key=key, **options)
     run = af.simulate(model, sampler(jax.random.fold_in(key, 0)), t1=1.0, **options)
@@ -300,7 +300,7 @@ def test_double_precision_is_not_silently_single():
 
 
 def test_an_ensemble_inside_transformations():
-    """Forwards it is differentiated, backwards refused in a sentence; in a compiled program it counts as outside."""
+    """Forward mode works, reverse mode is refused in a sentence; a compiled program gives the same numbers."""
 
     def mean(beta):
         reduce = af.flows.Mean(lambda t, x, w: x[0, 0])

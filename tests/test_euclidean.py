@@ -105,7 +105,7 @@ def test_models_without_linear_part_are_refused(other):
         af.simulate(other, x0, t1=1.0, solver="ifrk4", dt=0.1)
 
 
-def test_steps_that_are_too_long_are_refused_or_told():
+def test_steps_that_are_too_long_are_refused_or_warned_about():
     with pytest.raises(InputError, match=r"dt = 0.8 is too long for V of norm 1.3\d*; take dt <= 0.07"):
         flow(V2, dt=0.8)
     with pytest.warns(AttnflowWarning, match="dt <= 0.07\\d* is advised"):
@@ -197,7 +197,7 @@ def test_time_counts_from_zero_through_a_restart():
     np.testing.assert_allclose(af.rescaled(second).xs[-1], af.rescaled(whole).xs[-1], rtol=1e-7)
 
 
-def test_components_without_digits_are_told():
+def test_components_without_digits_are_reported():
     with pytest.warns(AttnflowWarning, match=r"real part up to -0.068\d* have lost their digits at t = 30"):
         af.rescaled(flow(V2, ts=np.linspace(0, 30, 15)))
 

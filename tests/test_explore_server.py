@@ -1,4 +1,4 @@
-"""The server of the page: its protocol, its numbers, its manners towards strangers."""
+"""The server of the page: its protocol, its numbers, and its refusal of other sites and bad requests."""
 
 import asyncio
 import gc
@@ -132,7 +132,7 @@ def test_any_json_is_a_state_or_gets_a_sentence(value):
         {"dtype": "int8"},
     ],
 )
-def test_what_is_too_much_or_wrong_is_refused(wrong):
+def test_bad_states_are_refused(wrong):
     with pytest.raises(InputError):
         State.of(wrong)
 
@@ -332,7 +332,7 @@ def test_projection_keeps_what_it_says():
     assert project(x[:2], None, "pca")[0].shape == (2, 3)
 
 
-# Leaving with something
+# Programs and files to download
 
 TURN = "0 -1 0 0 0; 1 0 0 0 0; 0 0 1 0 0; 0 0 0 1 0; 0 0 0 0 1"
 GAUSSIAN = {"space": "euclidean", "init": "gaussian"}
@@ -375,7 +375,7 @@ def test_netcdf_holds_the_run(served, tmp_path):
     assert status == 400 and b"take too long" in text
 
 
-# Strangers
+# Bad requests and other sites
 
 
 def test_pages_come_with_their_policy(served):
@@ -457,7 +457,7 @@ def test_messages_that_are_too_long(served):
         assert visitor.start(**SMALL)["event"] == "started"
 
 
-def test_a_visitor_who_takes_nothing_stops_nobody(served):
+def test_a_visitor_who_reads_nothing_does_not_block_others(served):
     with Visitor(served) as greedy, Visitor(served) as other:
         greedy.start(n=600, d=3, dt=0.05)
         for _ in range(60):
@@ -479,8 +479,8 @@ def test_a_new_start_ends_a_long_way(served):
             assert answer.get("step", 0) < limits.MAX_STEPS, "the long way was gone to its end"
 
 
-def test_who_leaves_while_instruments_are_made_leaves_in_silence():
-    """Nobody awaits the task that makes them: what it raises would be told on standard error, long after."""
+def test_a_visitor_who_leaves_during_a_computation_causes_no_error():
+    """Nothing awaits the task that makes them, so that asyncio would report its exception on standard error later."""
     errors: list[dict] = []
 
     async def visit():
@@ -493,7 +493,7 @@ def test_who_leaves_while_instruments_are_made_leaves_in_silence():
         async def send(message):
             if message.get("bytes") and parse(message["bytes"])["event"] == "instruments":
                 gone.set()
-                raise OSError  # the way servers say it
+                raise OSError  # as servers write it
 
         socket = WebSocket({"type": "websocket", "path": "/live", "headers": []}, receive, send)
         await socket.accept()
@@ -505,11 +505,11 @@ def test_who_leaves_while_instruments_are_made_leaves_in_silence():
         lanes.close()
 
     asyncio.run(visit())
-    gc.collect()  # an exception that nobody has asked for is told when its task is thrown away
+    gc.collect()  # asyncio reports an exception that was never retrieved when the task is collected
     assert errors == []
 
 
-def test_too_many_visitors_are_told(served, monkeypatch):
+def test_too_many_visitors_are_refused(served, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CLIENTS", 0)
     with pytest.raises((InvalidStatus, ConnectionClosed)), Visitor(served) as visitor:
         visitor.hear("error")

@@ -197,7 +197,7 @@ def test_sigmoid_moments_by_quadrature():
 
 
 def test_sigmoid_in_other_dimensions():
-    """In three and four dimensions against the plane: what happens in the plane alone does not see the others."""
+    """In three and four dimensions against the plane: a law of the plane does not depend on the other coordinates."""
 
     def field(d):
         B, factor = np.zeros((d, d)), np.eye(d)
@@ -253,7 +253,7 @@ def test_two_laws_in_one_call():
         af.gaussian.describe(run)
     np.testing.assert_array_equal(af.gaussian.covariance(first(run)), covariance[0])
     assert af.gaussian.describe(first(run)).startswith("The final time was reached")
-    # Of a law alone only the shapes are looked at: this compiles nothing.
+    # Of a single law only the shapes are checked: this compiles nothing.
     alone = jax.eval_shape(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0, save=2), ALPHA)
     assert alone.xs.shape == (2, 1, 2) and alone.info["L"].shape == (2, 2, 2) and alone.code.shape == ()
 
@@ -285,7 +285,7 @@ def test_closed_form_of_singular_laws_in_three_dimensions():
     assert np.isnan(closed_form.with_feedforward(9.0, ONE, B=ONE, W=0.1 * ONE)).all()
 
 
-def test_blow_up_on_the_line_and_how_it_is_told():
+def test_blow_up_on_the_line_is_reported():
     """P7, in two coordinates that do not see each other."""
     arguments = {"softmax": (0.5 * ONE, 0.7 * ONE), "alpha": [0.4, 0.0], "factor": np.diag(np.sqrt([1.3, 0.4]))}
     both = flows(
@@ -308,7 +308,7 @@ def test_blow_up_on_the_line_and_how_it_is_told():
     np.testing.assert_allclose(early.xs[-1, 0, 0], line.mean[0], rtol=1e-8)
     with pytest.raises(InputError, match="not a cloud of tokens"):
         early.restart(t1=1.0)
-    # With a ceiling out of reach steps shrink to round-off before: the pole is told all the same, from the mean, too.
+    # With an unreachable ceiling the steps shrink to round-off first; the pole is reported even so, also from the mean.
     stalled = flow(**arguments, t1=5.0, ceiling=1e30)
     assert stalled.result is af.Outcome.UNBOUNDED and t_star(stalled) == pytest.approx(line.t_star, abs=1e-6)
     # Linear attention takes a point at 10 to infinity by x' = x^3: at t = 1/200.
@@ -510,7 +510,7 @@ def test_masked_linear_attention():
             af.gaussian.masked_linear_velocity(attention, alpha, L=Ls, weights=masses)
 
 
-# Laws and what is asked of them --------------------------------------------------------------------------------------
+# Laws and functions of them ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -559,7 +559,7 @@ def test_cone_coordinates():
         af.gaussian.cone_coordinates(np.eye(3))
 
 
-def test_a_widely_spread_score_is_told(recwarn):
+def test_a_widely_spread_score_warns(recwarn):
     arguments = {"l2": (Q, K, V), "t1": 1.0, "trusted_spread": 0.7}
     with pytest.warns(AttnflowWarning, match="reaches 1.04: beyond 0.7"):
         run = flow(**arguments, alpha=ALPHA)

@@ -169,7 +169,7 @@ def test_direct_sums_have_the_derivatives_of_others():
         (af.pairsums.Full(), "float32", 130, "at most 128 dimensions"),
     ],
 )
-def test_what_does_not_fit_is_refused(pairs, dtype, d, why):
+def test_arrays_that_do_not_fit_are_refused(pairs, dtype, d, why):
     x = jnp.asarray(cloud(np.random.default_rng(2), 12, d), dtype)
     with pytest.raises(InputError, match=rf"^no direct sums here: .*{why}.*; choose another kernel\.$"):
         af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, pairs=pairs, kernel="direct")
@@ -280,7 +280,7 @@ def test_an_ensemble_is_the_one_of_other_engines():
         ("change with time", af.SelfAttention(af.Softmax(af.Piecewise([1.0], [1.0, 2.0]))), 8, 2, "float32"),
     ],
 )
-def test_what_has_no_fused_kernel_is_refused(reason, model, n, d, dtype):
+def test_models_without_a_fused_kernel_are_refused(reason, model, n, d, dtype):
     with pytest.raises(InputError, match=reason):
         af.ensemble(
             model,

@@ -21,7 +21,7 @@ def layers(x0, t1=LAYERS, *, alpha=0.5, weights=None, **options):
 
 
 def filled(x0, weights=None):
-    """Eight tokens, those that are not given without weight."""
+    """Eight tokens: the given ones, and others without weight."""
     more = TOKENS - len(x0)
     weights = np.full(len(x0), 1 / len(x0)) if weights is None else weights
     return {
@@ -170,7 +170,7 @@ def test_the_point_of_a_face_is_nearest_in_the_norm_of_B():
     np.testing.assert_allclose(run.xs[-1, 3], (a + b) / 2, atol=1e-12)
 
 
-def test_what_has_not_arrived_is_not_certified():
+def test_tokens_that_have_not_arrived_are_not_certified():
     early = layers(af.models.hardmax_cloud("emerge"), LAYERS)
     early = eqx.tree_at(lambda run: (run.xs, run.ts), early, (early.xs[:21], early.ts[:21]))
     result = af.diagnostics.hardmax_limit(early)
@@ -181,14 +181,14 @@ def test_what_has_not_arrived_is_not_certified():
 
 
 def test_a_run_without_leaders_is_not_certified():
-    """At a tolerance above all scores everybody ties with everybody, and nobody leads."""
+    """At a tolerance above all scores all tokens tie, and none leads."""
     result = af.diagnostics.hardmax_limit(layers(af.models.hardmax_cloud("emerge"), tie_tol=10.0))
     assert not result.certified and len(result.leaders) == 0 and result.missing.tolist() == list(range(TOKENS))
     assert "0 leaders" in repr(result) and "from a leader" not in repr(result)
 
 
 def test_runs_go_on_and_are_stored(tmp_path):
-    """Who leads and who is absorbed is part of the state; all diagnostics read the run."""
+    """Leaders and absorbed tokens are part of the state; all diagnostics read the run."""
     x0 = np.asarray(af.models.hardmax_cloud("faces")) @ turned(0.7).T
     whole = layers(x0, 400, robust=True)
     same = af.HardmaxLayers(B=np.eye(2), robust=True)

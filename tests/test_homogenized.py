@@ -246,7 +246,7 @@ def test_flow_and_time_agree():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told_in_a_sentence(call, message):
+def test_bad_input_is_refused_in_a_sentence(call, message):
     with np.errstate(divide="ignore"), pytest.raises(InputError, match=message):
         call()
 

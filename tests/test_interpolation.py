@@ -158,7 +158,7 @@ def test_all_subsets():
 
 
 @pytest.mark.parametrize("gap", [1e-11, 1e-13, 1e-15])
-def test_close_tokens_are_told_apart_or_refused(gap):
+def test_close_tokens_are_separated_or_refused(gap):
     x = np.random.default_rng(0).normal(size=(5, 2))
     inputs, outputs = [x, np.concatenate([x[:-1], x[-1:] + gap])], [[[1.0, 0.0]], [[0.0, 2.0]]]
     if gap < 1e-12:
@@ -231,8 +231,8 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_what_cannot_be_interpolated_is_refused(inputs, outputs, message):
-    """Row 16, and arguments that are none."""
+def test_data_that_cannot_be_interpolated_are_refused(inputs, outputs, message):
+    """Row 16, and invalid arguments."""
     with pytest.raises(InputError, match=message) as error:
         af.interpolate(inputs, outputs)
     assert isinstance(error.value, ValueError) and "\n" not in str(error.value)
@@ -264,7 +264,7 @@ def test_arguments_are_checked(call, message):
         call(af.interpolate([X], [ONE]))
 
 
-def test_an_error_that_is_no_number_is_seen():
+def test_a_nan_error_is_reported():
     cloud = gathered([X, X + 1])
     broken = cloud.moved(np.where(np.arange(6)[:, None] == 4, np.nan, cloud.x))
     assert np.isnan(largest_distance(broken, [X, X]))
@@ -381,7 +381,7 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_files_that_are_none_are_refused(tmp_path):
+def test_files_that_are_not_networks_are_refused(tmp_path):
     path = tmp_path / "network.json"
     af.interpolate([X], [ONE]).save(path)
     good = json.loads(path.read_text())

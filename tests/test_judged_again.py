@@ -390,7 +390,7 @@ def test_a_figure_without_its_data_takes_nothing_with_it(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '"text"', "null", '{"id": "small"}', "\xff"])
-def test_a_record_that_is_none_counts_as_not_run(tmp_path, content):
+def test_a_damaged_record_counts_as_not_run(tmp_path, content):
     warnings = []
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "claims.json").write_text(content)

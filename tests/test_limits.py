@@ -1,4 +1,4 @@
-"""What an answer says against itself: below rounding, metastable, steps too long, growth stored apart, no numbers.
+"""The limits that an answer reports: below rounding, metastable, steps too long, growth stored apart, NaN.
 
 Runs of two tokens share their shape, and with it their programs.
 """
@@ -44,7 +44,7 @@ def waiting(beta, p, u0, unit=1.0):
 # Below rounding ----------------------------------------------------------------------------------------------------
 
 
-def test_a_drift_below_rounding_is_said_and_long_time_named():
+def test_a_drift_below_rounding_is_reported_and_long_time_is_recommended():
     with pytest.warns(AttnflowWarning, match="below the rounding of its velocities.*long_time"):
         run = go(SA, PAIR, 1e20)
     assert run.result is af.Outcome.BELOW_ROUNDING and "long_time" in run.sentence and run.sentence in repr(run)
@@ -159,7 +159,7 @@ def test_steps_too_long_for_the_flow(solver, good, bad):
 
 def test_layers_are_taken_for_themselves():
     run = af.simulate(SA, CLOUD, t1=100.0, solver="layers", dt=5.0, max_steps=512, save=3)
-    assert run.result is af.Outcome.SUCCESSFUL and "coarseness" not in run.stats  # of which nothing is known
+    assert run.result is af.Outcome.SUCCESSFUL and "coarseness" not in run.stats  # whose limit is not known
 
 
 # Growth stored apart -----------------------------------------------------------------------------------------------

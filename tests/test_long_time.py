@@ -322,7 +322,7 @@ def test_pairs_that_meet_at_the_same_time_and_then_rest():
 
 
 @pytest.mark.parametrize("model", [softmax(9.0), usa(9.0), softmax(400.0)])
-def test_equilibria_are_told(model):
+def test_equilibria_are_reported(model):
     pentagon = on_circle(2 * np.pi * np.arange(5) / 5)
     with pytest.raises(SolveError, match=r"do not move.*5 clusters left"):
         af.long_time(model, pentagon)
@@ -491,7 +491,7 @@ def test_restart_goes_on_where_the_steps_ended():
         (af.Flow(lambda t, x, w: x, af.Sphere()), "Flow is none"),
     ],
 )
-def test_models_it_cannot_follow(model, sentence):
+def test_unsupported_models_are_refused(model, sentence):
     with pytest.raises(InputError, match=sentence):
         af.long_time(model, on_circle(ANIMATION))
 
@@ -505,6 +505,6 @@ def test_models_it_cannot_follow(model, sentence):
         ({"x0": np.float32(on_circle(ANIMATION))}, "float64"),
     ],
 )
-def test_options_it_refuses(options, sentence):
+def test_unsupported_options_are_refused(options, sentence):
     with pytest.raises(InputError, match=sentence):
         af.long_time(softmax(1.0), **({"x0": on_circle(ANIMATION)} | options))

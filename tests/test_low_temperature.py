@@ -215,7 +215,7 @@ def test_antipodal_pairs_in_plain_loops():
 
 
 def test_nodes_integrate():
-    """Moments of the density, and nodes as close to the exceptional set as asked."""
+    """Moments of the density, and nodes as close to the exceptional set as requested."""
     x, w = refined_nodes(800, 1e-5, asymmetric)
     assert x.shape == (800, 2) and w.sum() == pytest.approx(1)
     np.testing.assert_allclose(w @ x, [0.2 * np.cos(0.7), 0.2 * np.sin(0.7)], atol=1e-3)
@@ -229,7 +229,7 @@ def test_nodes_integrate():
 # Diagnostics ---------------------------------------------------------------------------------------------------------
 
 
-def test_phases_are_found():
+def test_phases_are_detected():
     t = np.linspace(0, 20, 201)
     W2 = np.exp(-t) + 0.01 * np.exp(0.5 * np.clip(t - 8, 0, None))
     overlap = 1 / (1 + np.exp(-2 * (t - 12.03)))
@@ -244,7 +244,7 @@ def test_phases_are_found():
         af.diagnostics.phase_report(t, W2[:-1], overlap)
 
 
-def test_few_keys_are_told():
+def test_too_few_keys_are_reported():
     n = 40
     np.testing.assert_allclose(af.diagnostics.effective_sample_size(np.full((3, n, n), 1 / n)), n)
     two = np.zeros((n, n))

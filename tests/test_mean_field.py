@@ -302,7 +302,7 @@ def test_a_gaussian_past_its_blow_up_is_not_resolved():
     assert wild.limits[0] in repr(wild) and wild.to_xarray().attrs["resolution"] == wild.resolution
 
 
-def test_a_law_says_what_speaks_against_it(law):
+def test_an_unresolved_law_gives_its_reasons(law):
     assert law.resolved and law.limits == () and law.details.max() < 1e-3
     # A start as narrow as a cell; too few cells; rows that are missing; attention that becomes narrow.
     peak = af.mean_field(MODEL, lambda angle: np.exp(2000 * (np.cos(angle - 1) - 1)), ts=TS)
@@ -370,7 +370,7 @@ def test_bad_input_is_refused_in_a_sentence(change, message):
         af.mean_field(arguments.pop("model"), arguments.pop("density"), **arguments)
 
 
-def test_attention_narrower_than_a_cell_is_told():
+def test_attention_narrower_than_a_cell_is_reported():
     with pytest.warns(AttnflowWarning, match="cells wide"):
         law = af.mean_field(af.SelfAttention(beta=1e4), circle.smooth, ts=TS, kernel="dense", max_steps=1, throw=False)
     assert not law.resolved and any("cells wide" in limit and limit.endswith(".") for limit in law.limits)

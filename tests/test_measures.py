@@ -442,7 +442,7 @@ NO_CLOUDS = {
 
 @pytest.mark.parametrize("kind", NO_CLOUDS)
 @pytest.mark.usefixtures("as_users_run")
-def test_what_is_no_cloud_is_refused(kind):
+def test_arguments_that_are_not_clouds_are_refused(kind):
     bad, good, key = NO_CLOUDS[kind], np.ones((4, 3)), jax.random.key(0)
     calls = [
         lambda: wasserstein(bad, good),

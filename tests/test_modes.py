@@ -213,7 +213,7 @@ def test_sums_are_derivatives_of_one_another(circle, beta):
     assert (np.abs(last) <= result.bound).all()
 
 
-def test_bad_input_is_told_in_a_sentence():
+def test_bad_input_is_refused_in_a_sentence():
     x, unit = np.zeros((4, 1)), on_circle([0.0, 1.0])
     for beta in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(InputError, match="take a finite beta > 0"):

@@ -169,7 +169,7 @@ def test_registered_heads_stand_at_several_temperatures():
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_heads_are_told_in_a_sentence():
+def test_bad_heads_are_refused_in_a_sentence():
     for make, words in (
         (lambda: af.MultiHead([]), "give at least one"),
         (lambda: af.MultiHead([1.0]), "not attention maps"),

@@ -1,4 +1,4 @@
-"""The kernel for this processor: sums over pairs and trajectories against NumPy in float64, and how it is come by."""
+"""The kernel for this processor: sums over pairs and trajectories against NumPy in float64; how it is compiled."""
 
 import concurrent.futures
 import functools
@@ -192,7 +192,7 @@ def traced(m, dtype, pairs):
 
 
 class Neighbours(af.Causal):
-    """Causal pairs of somebody else's making: a key is seen by the next two queries alone."""
+    """Causal pairs from another package: a key is seen by the next two queries alone."""
 
     def log_weight(self, i, j, n, m):
         lag = self._lag(i, j, n, m)
@@ -200,7 +200,7 @@ class Neighbours(af.Causal):
 
 
 @compiled_kernel
-def test_what_the_kernel_does_not_know_is_left_to_others():
+def test_unsupported_sums_fall_back_to_other_engines():
     many = (1 << 24) + 1  # the first whole number that float32 does not have
     assert traced(many - 1, "float32", af.Causal()) and traced(many, "float64", af.Causal())
     assert traced(many, "float32", af.pairsums.Full()) and not traced(many, "float32", af.Causal())
@@ -403,7 +403,7 @@ def test_inside_a_loop():
 
 @compiled_kernel
 def test_shapes_that_do_not_agree_are_refused():
-    """Nobody calls the kernel so; if somebody did it would read what is not there."""
+    """The library never calls the kernel so; a call with these shapes would read beyond the arrays."""
     a = jnp.zeros((3, 4))
     out = tuple(jax.ShapeDtypeStruct(shape, a.dtype) for shape in ((3, 4), (4,), (4,)))
     for wrong in ((a, a[:2], a[0], a), (a, a, a[0, :2], a), (a, a, a[0], a[:, :3])):
@@ -536,7 +536,7 @@ def test_an_ensemble_is_its_trajectories_whatever_the_chunk():
         af.SelfAttention(af.Softmax(1.0), pairs=af.pairsums.Full(skip=np.arange(9))),
     ],
 )
-def test_what_has_no_kernel_is_refused(model):
+def test_models_without_a_kernel_are_refused(model):
     with pytest.raises(InputError, match=r"^no native ensemble here: [^.]*\.$"):
         last_states(model)
 
@@ -604,7 +604,7 @@ def written(path, text):
         ("CXX", "#!/bin/sh\nfor last; do :; done; echo nothing > $last", "did not make them: .*"),
     ],
 )
-def test_no_kernel_is_told_in_a_line(name, program, message, monkeypatch, tmp_path):
+def test_a_missing_kernel_is_reported_in_a_line(name, program, message, monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv(name, written(tmp_path / "compiler", program) if program.startswith("#!") else program)
     answer = native_library._native.__wrapped__()
@@ -648,7 +648,7 @@ def test_where_nothing_can_be_kept_the_library_is_for_this_process_alone(small_l
 
 
 def test_many_that_compile_at_once_leave_one_whole_file(small_library, tmp_path):
-    """A compiler that writes its file in two parts, and takes its time in between."""
+    """A compiler that writes its file in two parts, with a pause in between."""
     compiler = written(
         tmp_path / "slow",
         """#!/bin/sh

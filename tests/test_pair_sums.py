@@ -34,7 +34,7 @@ from attnflow.pairsums.native_library import Native
 
 INF = math.inf
 # (queries, keys, dimension of queries, of keys, width of values)
-# Not here: float32 on a GPU (tests/test_gpu_kernels.py), and sums of unit tokens (tests/test_spectral.py).
+# Tested elsewhere: float32 on a GPU (tests/test_gpu_kernels.py), and sums of unit tokens (tests/test_spectral.py).
 ENGINES = ("dense", "blocked", "sharded", "broadcast", "native")
 SHAPES = [(1, 4, 2, 2, 1), (5, 3, 3, 2, 3), (4, 4, 2, 2, 2)]
 BETAS = [0.0, 0.5, 3.0, 200.0, 1e4]
@@ -648,7 +648,7 @@ def test_large_clouds_take_blocks(monkeypatch):
         check_kernel("sparse")
 
 
-def test_bad_pairs_and_reductions_are_told():
+def test_bad_pairs_and_reductions_are_refused():
     x = jnp.ones((3, 2))
     with pytest.raises(InputError, match=r"4 query and 4 key labels for 3 queries and 3 keys.*\.$"):
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, pairs=af.pairsums.Full(skip=np.arange(4)))
@@ -656,7 +656,7 @@ def test_bad_pairs_and_reductions_are_told():
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, reduce="mean")
 
 
-@pytest.mark.parametrize("d", [3, 16])  # few coordinates are looked at one by one, many at once
+@pytest.mark.parametrize("d", [3, 16])  # few coordinates are checked one by one, many at once
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_token_that_is_no_number_spoils_its_sums_and_a_large_one_does_not(d, bad):
     x = np.random.default_rng(0).normal(size=(5, d))

@@ -248,7 +248,7 @@ def test_declared_parameters_are_those_of_cells(name):
 
 
 def test_a_killed_run_leaves_a_report_of_what_is_finished(tmp_path):
-    """After the first of two experiments: its verdicts and the report are there, which says that the other is not."""
+    """After the first of two experiments: its verdicts and the report are there, which lists the second as not run."""
     site = toy.install(tmp_path / "site")
     (site / "more_squares.py").write_text(toy.SOURCE.replace("toy-", "more-"))
     points = "[attnflow.experiments]\nsquares = toy_squares:TOY\nmore = more_squares:TOY\n"

@@ -265,7 +265,7 @@ CHANGING = af.models.Perceptron(
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_gets_a_sentence(wrong, message):
+def test_bad_input_is_refused_in_a_sentence(wrong, message):
     with pytest.raises(InputError, match=message) as error:
         wrong()
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
@@ -358,7 +358,7 @@ def test_minimisers_at_large_beta(beta, omega):
     unit = np.exp(beta) / (2 * beta)
     assert result.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
     assert result.relative_gap < 1e-12 and result.verdict == "density" and result.limits == ()
-    # Sixteen atoms are too few, which is said: equispaced ones have the mean of the kernel over their distances.
+    # Sixteen atoms are too few, as the result states: equispaced ones have the mean of the kernel over their distances.
     few = af.reductions.localization.minimizer(neuron("relu", omega), beta, atoms=16)
     level = np.mean(np.exp(beta * (np.cos(2 * np.pi * np.arange(16) / 16) - 1)))
     assert few.energy / unit == pytest.approx(level, rel=1e-9) and level > 1.15 * ive(0, beta)

@@ -1,4 +1,4 @@
-"""A newcomer's attention map: the example of CONTRIBUTING, in a package of its own, is known everywhere."""
+"""A newcomer's attention map: the example of CONTRIBUTING, in a package of its own, works everywhere."""
 
 import json
 import os

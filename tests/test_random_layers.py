@@ -264,7 +264,7 @@ def many(models, **options):
         "page": (lambda: State.of({"model": "random-layers"}), "'random-layers' is not for the page"),
     }.values(),
 )
-def test_what_cannot_be_done_is_told(wrong, sentence):
+def test_unsupported_options_are_refused(wrong, sentence):
     with pytest.raises(InputError, match=sentence):
         wrong()
 

@@ -464,7 +464,7 @@ INFINITE_IS_A_LIMIT = {("light_token", "ts"), ("equiangular_flow", "ts"), ("two_
 
 @pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize("name", VALID)
-def test_what_is_no_number_is_refused(name):
+def test_arguments_that_are_not_numbers_are_refused(name):
     call, arguments = VALID[name]
     call(**arguments)
     for argument, value in arguments.items():

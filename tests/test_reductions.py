@@ -57,7 +57,7 @@ def test_two_clusters_against_particles_and_scipy(kind):
     run = af.simulate(model, on_circle([0.4, 0.4 + u0]), ts=ts, weights=[p, 1 - p], rtol=1e-11, atol=1e-13)
     angles = model.space.distance(run.xs[:, 0], run.xs[:, 1])
     np.testing.assert_allclose(ours, angles, rtol=0, atol=1e-9)
-    assert ours[-1] < 1.5  # something has happened
+    assert ours[-1] < 1.5  # the clusters have moved
 
 
 def test_two_clusters_close_and_far():

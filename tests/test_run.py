@@ -1,4 +1,4 @@
-"""What every run can be asked for, whatever made it."""
+"""The properties that every run has, whichever function made it."""
 
 import jax
 import jax.numpy as jnp

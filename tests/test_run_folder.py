@@ -1,4 +1,4 @@
-"""The run folder: what names a cell, what survives damage, kills and company, and what a full disk leaves behind."""
+"""The run folder: names of cells; damage, kills, other processes; what a full disk leaves behind."""
 
 import errno
 import json
@@ -167,7 +167,7 @@ def test_another_seed_is_another_cell(experiment, tmp_path, log):
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"not a NetCDF file" * 99])
-def test_a_damaged_cell_is_told_and_computed_again(experiment, tmp_path, log, damage):
+def test_a_damaged_cell_is_reported_and_computed_again(experiment, tmp_path, log, damage):
     warnings = []
     folder = RunFolder(tmp_path / "run", warn=warnings.append)
     first = reproduce([Job(experiment)], folder)[0]
@@ -352,7 +352,7 @@ def test_a_cell_without_a_run_says_so(experiment, tmp_path):
 
 
 @pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes()[:2000])])
-def test_a_damaged_run_is_told_and_computed_again(tmp_path, damage):
+def test_a_damaged_run_is_reported_and_computed_again(tmp_path, damage):
     warnings, one = [], keeping(both)
     folder = RunFolder(tmp_path, warn=warnings.append)
     reproduce([Job(one)], folder)
@@ -365,7 +365,7 @@ def test_a_damaged_run_is_told_and_computed_again(tmp_path, damage):
 
 
 def test_cells_are_read_once(tmp_path, monkeypatch):
-    """However many claims and figures read them, and where they were found as well."""
+    """Also when several claims and figures read them, and when they were in the folder before."""
     from matplotlib.figure import Figure
 
     from attnflow.experiments import Claim
@@ -383,7 +383,7 @@ def test_cells_are_read_once(tmp_path, monkeypatch):
     read, usual = [], RunFolder.read_cell
     monkeypatch.setattr(RunFolder, "read_cell", lambda folder, path: read.append(path.name) or usual(folder, path))
     assert exit_code([one.reproduce(tmp_path)]) == 0
-    assert len(read) == 4 and len(set(read)) == 2  # looked for, and read when they were there
+    assert len(read) == 4 and len(set(read)) == 2  # searched for, and read if they exist
     read.clear()
     assert exit_code([one.reproduce(tmp_path)]) == 0
     assert len(read) == len(set(read)) == 2

@@ -115,7 +115,7 @@ def test_gradients_are_those_of_finite_differences(masked):
     assert np.abs(np.asarray(slope(flat))).max() > 0.1
 
 
-def test_masked_padding_is_not_there():
+def test_masked_padding_has_no_effect():
     """More of it changes nothing, and a review without a known word gets the bias alone, with a finite gradient."""
     p, how = parameters(), {"layers": 3, "temperature": 0.05, "masked": True}
     longer = np.pad(TINY, ((0, 0), (0, 3)))
@@ -126,7 +126,7 @@ def test_masked_padding_is_not_there():
 
 
 def test_leaders_by_their_definition():
-    """Against the argmax sets of plain loops; a repeated word is told once; leaders stay leaders."""
+    """Against the argmax sets of plain loops; a repeated word is listed once; leaders stay leaders."""
     p = parameters(d=2, seed=3)
     path = np.asarray(STATES(p, jnp.asarray(TINY), layers=5, temperature=0.0, keep=True)[1])
     flags = np.asarray(jax.jit(jax.vmap(leads, (0, None)))(jnp.asarray(path), jnp.asarray(TINY)))
@@ -195,7 +195,7 @@ def test_one_step_is_that_of_adam():
     options = {"d": 2, "vocabulary": 8, "dtype": "float64", "batch": 8, "layers": 2, "temperature": 0.3}
     options["key"] = jax.random.key(5)
     start = train_ids(ids, labels, ids, labels, epochs=0, **options).parameters
-    step = 2 * float(start.alpha)  # as large a step down as up would be told apart
+    step = 2 * float(start.alpha)  # a step down would be distinguished from this step up
     end = train_ids(ids, labels, ids, labels, epochs=1, learning_rate=step, **options).parameters
 
     def loss(p):
@@ -212,7 +212,7 @@ def test_one_step_is_that_of_adam():
     )
 
 
-def test_progress_is_told(capsys):
+def test_progress_is_printed(capsys):
     row = {"epoch": 3, **{f"{s}_{v}": 0.5 for s in ("train", "test") for v in ("loss_softmax", "accuracy_hardmax")}}
     with TrainingProgress(7, True) as tell:
         tell(row)
@@ -241,7 +241,7 @@ def test_progress_is_told(capsys):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_what_cannot_be_trained_on_is_refused(change, message):
+def test_data_that_cannot_be_trained_on_are_refused(change, message):
     arguments = {"ids": [[1, 2], [3, 1]], "labels": [0, 1], "test_ids": [[1, 1]], "test_labels": [1], **change}
     with pytest.raises(InputError, match=message):
         train_ids(**arguments)

@@ -291,7 +291,7 @@ def test_warm_started_steps_are_the_steps():
 # ---------------------------------------------------------------------------------------------- not converging
 
 
-def test_not_converged_is_not_a_number_and_told():
+def test_an_unconverged_plan_is_nan_and_reported():
     y, w = jnp.asarray(Y), jnp.asarray(W)
     slow = af.Sinkhorn(3.0, B=B, max_iterations=2)
     assert np.isnan(slow(y, y, w)).all()

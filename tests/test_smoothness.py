@@ -113,7 +113,7 @@ def test_precision_is_that_of_the_tokens():
     assert shapes.value.dtype == shapes.direction.dtype == np.float32
 
 
-def test_an_iteration_that_does_not_settle_says_so():
+def test_an_iteration_that_does_not_converge_reports_it():
     with pytest.warns(AttnflowWarning, match="ended after 3 steps before 2 of 2 norms"):
         result = smoothness.local_lipschitz(
             SOFTMAX, np.stack([X, H]), W, pairs=af.Causal(), method="power", max_iterations=3
@@ -408,7 +408,7 @@ def test_sequences_of_unequal_lengths():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told_in_a_sentence(call, message):
+def test_bad_input_is_refused_in_a_sentence(call, message):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert str(caught.value).count("\n") == 0

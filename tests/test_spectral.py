@@ -293,7 +293,7 @@ CIRCLE, SPACE = jnp.asarray(tokens(5, 2)), jnp.asarray(tokens(5, 4))
         ("query 1 is too far from all keys", lambda: lonely("spectral")),
     ],
 )
-def test_what_is_not_possible_is_refused(reason, call):
+def test_impossible_sums_are_refused(reason, call):
     with pytest.raises(InputError, match=reason):
         call()
 
@@ -377,7 +377,7 @@ def test_a_run_that_spectral_sums_would_spoil_is_refused(reason, options):
         chosen(kernel="spectral", **options)
 
 
-def test_inside_a_transformation_thenumber_of_modes_must_be_given():
+def test_inside_a_transformation_the_number_of_modes_must_be_given():
     x0 = jnp.asarray(tokens(6, 2))
 
     def end(beta, kernel):

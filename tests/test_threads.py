@@ -108,8 +108,8 @@ def test_sums_of_the_kernel_have_the_same_bits_on_any_number_of_threads():
     assert len(set(runs[0])) == 24  # sums and masses, none like another
 
 
-def test_many_programs_with_the_kernel_at_once_come_to_their_end():
-    """More callers than the pool has threads: nobody waits for a thread that waits for another."""
+def test_concurrent_programs_with_the_kernel_do_not_deadlock():
+    """More callers than the pool has threads: no thread waits for a thread that waits for another."""
     out = python(
         """
 import concurrent.futures, jax, jax.numpy as jnp, numpy as np, attnflow as af
@@ -163,7 +163,7 @@ def test_threads_that_ask_for_one_program_compile_it_once(monkeypatch):
 
 
 def test_writing_a_file_leaves_the_permissions_of_other_threads_alone(tmp_path, monkeypatch):
-    """There is one umask for all threads of a process; who sets it for a moment decides what others create then."""
+    """There is one umask for all threads of a process; a thread that changes it changes the files of others."""
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask of the process was touched"))
     assert write_atomically(tmp_path / "a" / "file", "text").read_text() == "text"
 
@@ -225,7 +225,7 @@ def test_rows_far_below_the_bound_of_others_keep_their_digits(kernel):
 
 
 def test_a_batch_with_one_member_that_underflows_is_right_for_all():
-    """The second pass with the row maximum is taken by the whole batch; nobody's sums may suffer."""
+    """The whole batch takes the second pass with the row maximum; the sums of the other members must not change."""
     near = af.sphere.uniform(n=5, d=3, key=jax.random.key(0))
     far = jnp.asarray([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
     rotate = jnp.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1e-3]])
@@ -250,7 +250,7 @@ def test_options_that_the_compiler_does_not_know_are_left_out():
 
 
 def test_a_factorisation_keeps_a_program_in_one_thread():
-    """Threads that load LAPACK at once were seen to wait for ever."""
+    """Threads that loaded LAPACK at once have deadlocked."""
     out = python(
         """
 import jax, jax.numpy as jnp, attnflow as af

@@ -1,4 +1,4 @@
-"""What a query does not see does not matter to it: every engine against a loop in NumPy, float64, by log-sum-exp."""
+"""Keys that a query does not see do not change its sums: engines against a loop in NumPy, float64, by log-sum-exp."""
 
 import functools
 
@@ -132,7 +132,7 @@ def test_gradients_of_well_separated_tokens(kernel):
     bad=st.sampled_from([np.nan, np.inf, -np.inf]),
     hard=st.booleans(),
 )
-def test_what_is_not_seen_does_not_matter(seed, kind, kernel, beta, bad, hard):
+def test_unseen_keys_do_not_matter(seed, kind, kernel, beta, bad, hard):
     """One key that is not finite, one padded by -inf: who sees the first gets NaN, all others what the loop says."""
     rng = np.random.default_rng(seed)
     x, values = rng.standard_normal((N, 2)), rng.standard_normal((N, 2))
@@ -314,7 +314,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_does_not_fit_is_refused(what):
+def test_arrays_that_do_not_fit_are_refused(what):
     arguments = dict(score=af.pairsums.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
     with pytest.raises(InputError, match=r"\.$"):
         af.pairsums.pair_sums(
@@ -325,12 +325,12 @@ def test_what_does_not_fit_is_refused(what):
 @pytest.mark.parametrize(
     "skip", ["abc", 1.5, np.zeros((2, 2), int), np.array([0.5, 1.0]), (np.arange(3),), np.ones(3, bool)]
 )
-def test_labels_that_are_none(skip):
+def test_bad_labels_are_refused(skip):
     with pytest.raises(InputError, match=r"\.$"):
         af.pairsums.Full(skip=skip)
 
 
 @pytest.mark.parametrize("rows", ["first", [0.5], 3, [7], [True]])
-def test_rows_that_are_none(rows):
+def test_bad_rows_are_refused(rows):
     with pytest.raises(InputError, match=r"\.$"):
         af.pairsums.pair_weights(af.pairsums.Inner(1.0), X, X, rows=rows)

@@ -1,6 +1,6 @@
 """Causal tokens with ALiBi weights: closed forms by Bessel functions and quadrature, simulation by NumPy.
 
-docs/theory/lost-in-the-middle.md. The derivative of the last token by the first places of all others, which the
+docs/theory/lost-in-the-middle.md. The derivative of the last token in the initial positions of all others, which the
 response estimator needs, is written out and taken back through the steps of Runge and Kutta.
 """
 

@@ -98,7 +98,7 @@ def cone(x, y):
 
 
 def blow_up_time(V, A, S, most=60.0):
-    """When the covariance is infinite; infinity, if it comes to rest or to nothing instead.
+    """When the covariance is infinite; infinity, if it converges instead.
 
     With the clock dtau = tr(Sigma) dt the shape U = Sigma/tr(Sigma) and log tr(Sigma) stay finite, and t is the
     integral of 1/tr(Sigma). Steps go on until what is left of it, 1/tr over the rate, is below rounding.

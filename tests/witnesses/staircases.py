@@ -67,7 +67,7 @@ def merges(x, beta, kind="SA", weights=None):
             return np.linalg.norm(y[rows] - y[columns], axis=1).min() - near
 
         closest.terminal, closest.direction = True, -1
-        unit = log_velocity(x, w, beta, kind)[1]  # times are counted in the present one, which may be of any size
+        unit = log_velocity(x, w, beta, kind)[1]  # times are multiples of the present one, which may have any size
 
         def path(s, state, w=w, unit=unit, size=x.size):
             direction, speed = log_velocity(state[:size].reshape(-1, d), w, beta, kind)
