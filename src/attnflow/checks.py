@@ -102,7 +102,7 @@ def real_array(name: str, value: Any, ndim: int) -> Array:
 
 
 def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
-    """Real numbers of any shape for JAX; what is known of them is checked, what is traced is taken as it is.
+    """Real numbers of any shape for JAX; concrete values are checked, traced ones are accepted.
 
     NaN is refused, and infinity unless `infinite`; so is a finite number that only the other precision can write.
     """

@@ -1,6 +1,6 @@
 """Is this installation sound? Versions, devices, precision, pair sums against NumPy, engines, extras, cache.
 
-Nothing here raises: what goes wrong in a check is the finding of that check. JAX's global settings are left alone.
+Nothing here raises: an error in a check is the finding of that check. JAX's global settings are left alone.
 """
 
 import math
@@ -54,7 +54,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Look at everything; takes a few seconds."""
+    """Run all checks; this takes a few seconds."""
     start = time.perf_counter()
     sections = (_versions, _machine, _precision, _kernels, _engines, _extras, _folders)
     checks = tuple(check for section in sections for check in _guarded(section))
@@ -213,6 +213,6 @@ def _folders() -> Iterator[Check]:
         detail = f"{folder} is not writable ({error.strerror}); name another with ATTNFLOW_CACHE"
         yield Check("folders", "cache", "fails", detail)
     finally:
-        for path in made:  # nothing is left behind
+        for path in made:  # the check leaves no file
             if path.is_dir():
                 path.rmdir()

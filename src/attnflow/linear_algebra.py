@@ -1,4 +1,4 @@
-"""Factors of covariances, and the invariant spaces that theorems ask for."""
+"""Factors of covariances, and the invariant spaces in the assumptions of theorems."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

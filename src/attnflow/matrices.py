@@ -94,7 +94,7 @@ def programs(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[s
 
 
 def _chosen(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
-    """What the settings say of each matrix; Q and K come together, and what is the identity is left out."""
+    """The setting of each matrix; Q and K come together, and identities are left out."""
     given = {name: settings.get(name) or "identity" for name in MATRICES}
     for name, text in given.items():
         _check_text(name, text)

@@ -20,7 +20,7 @@ class Setting:
 
 
 KINDS: dict[str, Any] = {"model": "model", "attention": "attention", "init": "law"}  # settings that name an entry
-# Who sees whom, by name, and how a program writes it; those with a slope take it per token.
+# Pairs by name, and how a program writes them; those with a slope take it per token.
 PAIRS = {
     "full": "af.pairsums.Full()",
     "causal": "af.Causal()",
@@ -42,8 +42,8 @@ SETTINGS = {
     "pairs": Setting(
         str,
         "full",
-        "Who sees whom: full, causal (the past only), alibi (the past, fading by --slope), strict (the past without "
-        "oneself), positional (the same, fading by --slope, with positional weights that sum to one)",
+        "Which keys a token sees: full, causal (the past only), alibi (the past, fading by --slope), strict (the past "
+        "without oneself), positional (the same, fading by --slope, with positional weights that sum to one)",
     ),
     "slope": Setting(float, None, "Slope per token of --pairs alibi or positional"),
     "space": Setting(str, "sphere", "Where the tokens live: sphere or euclidean"),
@@ -131,7 +131,7 @@ def _chosen(settings: Mapping[str, Any]) -> list[Any]:
 
 
 def _refuse(name: str, chosen: list[Any]) -> None:
-    """Say which of the chosen entries was thought to have the parameter."""
+    """Refuse a parameter that none of the chosen entries has, naming these entries."""
     from . import registry
 
     without_map = "attention" not in [entry.kind for entry in chosen]
@@ -178,7 +178,7 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     law, values = chosen["law"]
     if s["seed"] < 0:
         raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
-    if takes(law.factory, "key"):  # laws without chance take none
+    if takes(law.factory, "key"):  # deterministic laws take no key
         values["key"] = jax.random.key(s["seed"])
     x0 = law.factory(n=s["n"], d=s["d"], **values)
     options = {k: s[k] for k in ("t1", "save", "solver", "dt", "rtol", "atol", "max_steps")}

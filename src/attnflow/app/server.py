@@ -45,7 +45,7 @@ def make_app(*, remote: bool = False) -> Any:
 
 
 def warm_up() -> None:
-    """Compile what the first visitor will need, so that the tokens move as soon as the page is there."""
+    """Compile the programs of the first visitor, so that the tokens move as soon as the page is loaded."""
     from .scenes import scenes
 
     def first() -> None:
@@ -163,7 +163,7 @@ class _Conversation:
             now = time.monotonic()
             allowance = min(limits.MAX_MESSAGES_PER_SECOND, allowance + (now - last) * limits.MAX_MESSAGES_PER_SECOND)
             last, allowance = now, allowance - 1
-            if allowance < 0:  # only the visitor who sends too fast waits
+            if allowance < 0:  # only a visitor who sends too fast waits
                 await asyncio.sleep(-allowance / limits.MAX_MESSAGES_PER_SECOND)
             try:
                 request = _parse(message.get("text"))

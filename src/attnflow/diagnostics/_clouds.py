@@ -1,4 +1,4 @@
-"""What every diagnostic is given: a run, or tokens with leading axes; and how it goes through them."""
+"""The input of every diagnostic: a run, or tokens with leading axes; and the loop over its clouds."""
 
 import operator
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def real_tokens(tokens: Numbers) -> Float[Array, "*batch n d"]:
 
 
 def reached(batch: Clouds) -> Clouds:
-    """The same clouds; refused in a sentence if tokens are not finite, of which nothing can be counted."""
+    """The same clouds; clouds with tokens that are not finite are refused in a sentence."""
     if is_concrete(batch.xs):
         finite = np.isfinite(np.asarray(batch.xs)).all(axis=(-2, -1))
         if not finite.all():

@@ -1,4 +1,4 @@
-"""What the detectors of limits are given: final tokens, their velocities, two matrices; and how tokens are grouped."""
+"""The input of the detectors of limits: final tokens, velocities, two matrices; and the grouping of tokens."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def final_tokens(z: Any) -> np.ndarray:
 
 
 def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
-    """An array of real numbers, finite or not; text and truth values are none."""
+    """An array of real numbers, finite or not; text and truth values are refused."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiu":

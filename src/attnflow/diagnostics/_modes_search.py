@@ -1,4 +1,4 @@
-r"""All modes of a kernel density on the line or the circle: lay out blocks of cells, decide them, refine what is open.
+r"""All modes of a kernel density on the line or the circle: lay out blocks of cells, decide them, refine the open ones.
 
 Where no token is within $h$ the density is convex, so blocks are laid out around tokens only: tokens may stand any
 distance apart. Cells are a tenth of $h$ wide; those that remain open are cut into 64 and looked at again.
@@ -79,7 +79,7 @@ def _decide(draws: Draws, scales: Scales, blocks: tuple[np.ndarray, ...]) -> tup
 
 
 def _draws(place: np.ndarray, w: np.ndarray, circle: bool) -> Draws:
-    """Sorted tokens as the sums want them."""
+    """Sorted tokens in the form of the sums."""
     turns = 2 * np.pi * np.array([-1, 0, 1] if circle else [0])
     three = np.concatenate([place + turn for turn in turns], axis=1)
     half = np.tile(place / 2, len(turns)) if circle else np.zeros((len(place), 0))

@@ -1,8 +1,8 @@
-r"""What is left of the motion of clusters: an equilibrium, a metastable state, or something that rounding hides.
+r"""The remaining motion of clusters: an equilibrium, a metastable state, or a drift hidden by rounding.
 
 Clusters of softmax attention attract each other with forces of the order $e^{-\beta(1 - \cos u)}$, and a velocity is
 only known up to its rounding, $8\,\varepsilon\,(|F| + L|x|)$ with $F$ the force before projection and $L$ how it
-changes with the tokens. A slow state is therefore looked at in two ways.
+changes with the tokens. A slow state is therefore examined in two ways.
 
 **Where `long_time` applies** tokens that have met are one, at their mean, and the drift of what remains is computed
 from differences, in which nothing is lost (`flows/_merging.py`). One point rests, and so does a configuration whose
@@ -33,12 +33,12 @@ from ._clouds import Clouds, along, masses
 REST = 1e-3
 # The drift is computed for at most so many tokens that have not met; a cloud with more of them is just moving.
 SLOTS = 512
-# Attention is looked at among at most so many tokens.
+# Attention is computed among at most so many tokens.
 ATTENTIVE = 2048
 
 
 class Motion(NamedTuple):
-    """What is left of a motion, as in `Clusters`; arrays have the leading axes of the clouds."""
+    """The remaining motion, as in `Clusters`; arrays have the leading axes of the clouds."""
 
     state: Any = "unknown"
     time: Any = None
@@ -51,7 +51,7 @@ class Motion(NamedTuple):
 def remaining_motion(
     cloud: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
 ) -> Motion:
-    """What is left of the motion of the clouds of a run.
+    """The remaining motion of the clouds of a run.
 
     `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
     if tokens are linked within another distance.
@@ -229,7 +229,7 @@ def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray,
         if len(heads) > size or not np.isfinite(xs[t]).all():
             continue
         few[t], k = True, len(heads)
-        share = w + 1e-300  # light tokens have a mean, too
+        share = w + 1e-300  # a mean that does not underflow for light tokens
         centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
         x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
         mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)
@@ -253,6 +253,6 @@ def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
     zonal = model.attention.zonal
     clock = "SA" if zonal.normalized else "shifted USA"
     log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
-    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
+    with np.errstate(over="ignore"):  # times beyond the largest number are infinite
         time = np.exp(np.asarray(log_time, float))
     return time if zonal.normalized else time / np.asarray(drifting.mass, float)

@@ -1,4 +1,4 @@
-r"""Who listens to whom: attention matrices along a run, attention received, leaders."""
+r"""Attention matrices along a run, attention received, leaders."""
 
 import functools
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = 
 
 
 class Leaders(NamedTuple):
-    r"""Whom the tokens follow, at one time or at all.
+    r"""The tokens that others follow, at one time or at all.
 
     - `received (..., n)`: $\sum_i w_i A_{ij}$, the attention that token $j$ receives; for row-normalised maps it is a
       probability, and if all tokens received the same it would be the token's weight.
@@ -63,7 +63,7 @@ class Leaders(NamedTuple):
 
 
 def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
-    """Attention received by every token, and whom each attends to most; in memory linear in the number of tokens.
+    """Attention received by every token, and the key each attends to most; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
@@ -90,7 +90,7 @@ def _best(rows: Float[Array, "*T n"]) -> Int[Array, "*T"]:
 
 
 class Layers(NamedTuple):
-    """Hardmax layers with what a run knows of its tokens: layers at which they lead or are absorbed, and by whom."""
+    """Hardmax layers and the history of a run: layers at which tokens lead or are absorbed, and their leaders."""
 
     model: HardmaxLayers
     tol: Float[Array, ""]
@@ -116,7 +116,7 @@ class Layers(NamedTuple):
 
 
 def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
-    """The attention map of a run, one head of it, and who sees whom; refused in a sentence if it has no matrix."""
+    """The attention map of a run, one head of it, and its pairs; refused in a sentence if it has no matrix."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
     model: Any = run.model
@@ -158,7 +158,7 @@ def matrix_tiles(
     map_and_pairs: Any,
     log: bool = False,
 ) -> Any:
-    """`rows -> tile` of the attention matrix; what the map iterates for (Sinkhorn) is computed once."""
+    """`rows -> tile` of the attention matrix; the iteration of a map (Sinkhorn) is done once."""
     if isinstance(map_and_pairs, Layers):
         return map_and_pairs.tile(x, t, masses(x, w), log)
     attention, pairs = map_and_pairs

@@ -1,4 +1,4 @@
-r"""Rényi centers: the tokens of a prompt that others gather at under causal attention.
+r"""Rényi centers: the tokens of a prompt at which others gather under causal attention.
 
 Tokens come in order. One is a *center* if its geodesic distance to all earlier centers exceeds $\delta$, and a
 *strong* center if that to all earlier tokens does.

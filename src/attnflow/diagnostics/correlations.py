@@ -1,4 +1,4 @@
-r"""How much tokens agree: the order parameter, pairs that have met, the law of inner products."""
+r"""Correlations of tokens: the order parameter, pairs that have met, the law of inner products."""
 
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ class InnerProducts(NamedTuple):
 
     @property
     def fraction(self) -> Float[Array, "*T bins"]:
-        """How much of all pairs is in each bin."""
+        """The fraction of all pairs in each bin."""
         return self.density * jnp.broadcast_to(jnp.diff(self.edges), self.density.shape)
 
 

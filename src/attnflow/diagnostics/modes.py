@@ -85,7 +85,7 @@ def count_modes(
     weights: Any = None,
     space: Any = None,
 ) -> int | np.ndarray:
-    """How many modes there are, see `modes`: a number, or an array of them with the leading axes of the tokens.
+    """The number of modes, see `modes`: a number, or an array of them with the leading axes of the tokens.
 
     A warning names how many clouds have a number that cannot be proved; `modes(...).certified` says which they are.
     """
@@ -130,7 +130,7 @@ def _modes(cloud: Clouds, beta: Any, space: Any, *, exact_places: bool) -> Modes
 
 
 def _where(cloud: Clouds, space: Any) -> Where:
-    """Line or circle, after a look at the tokens."""
+    """Line or circle, by the tokens."""
     if not is_concrete(cloud.xs, cloud.w):
         raise InputError("modes are looked for on the host and cannot be compiled; call this outside jit and vmap.")
     if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]

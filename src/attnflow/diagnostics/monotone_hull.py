@@ -19,7 +19,7 @@ ALLOWED = 1e-10  # in units of the largest token
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonotoneHull:
-    """How far later tokens stand out of earlier hulls; printed, it is a sentence.
+    """The largest distance of later tokens from earlier hulls; printed, it is a sentence.
 
     - `violation`: the largest distance, at least 0; `scale`: the length of the largest token at the first time.
     - `pair`: the indices (earlier, later) of the times where it occurs, `None` if nothing stands out.

@@ -42,7 +42,7 @@ KNOWN = 1e-9  # positions are known no better than this part of their size
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Polytope:
-    r"""What the tokens converge to, as far as their last positions tell. Printed, it is a verdict in words.
+    r"""The limit of the tokens, estimated from their last positions. Printed, it is a verdict in words.
 
     - `labels (n,)`: the cluster of each token, numbered in order of first appearance; `centroids (m, d)`.
     - `vertices`: the indices of the centroids that are vertices of their hull; `dimension`: that of the hull.
@@ -93,7 +93,7 @@ class Polytope:
 
     @property
     def verdict(self) -> str:
-        """What was found, and what speaks against calling it the limit."""
+        """The polytope, and the reasons why it may not be the limit."""
         shape = {0: "a point", 1: "a segment"}.get(self.dimension, f"a polytope of dimension {self.dimension}")
         ends = plural(len(self.vertices), "vertex", "vertices")
         parts = [f"{plural(self.count, 'cluster')} linked within {self.eps:.2g}; their hull is {shape} with {ends}."]

@@ -1,4 +1,4 @@
-r"""How many directions matter: the rank of a matrix of tokens or of attention, counted and in effect."""
+r"""The rank of a matrix of tokens or of attention: numerical and effective."""
 
 from typing import Any
 

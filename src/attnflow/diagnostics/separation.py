@@ -33,7 +33,7 @@ from ..spaces import Numbers, Sphere, check_tokens, check_weights
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separation:
-    r"""What the theorem says of these tokens; printed, it is a sentence.
+    r"""The statement of the theorem for these tokens; printed, it is a sentence.
 
     - `separated`: whether the theorem applies, and `reason`, a sentence that says why (not).
     - `alpha`, `gamma`: see this module's text; `caps (n,)`: the cap of each token, -1 for none.

@@ -90,7 +90,7 @@ class Staircase:
 
     @property
     def flat(self) -> tuple[Plateau, ...]:
-        """The plateaus that deserve the name, and the last state."""
+        """The flat plateaus, and the last state."""
         return tuple(p for p in self.plateaus if p.flat)
 
     def __repr__(self) -> str:

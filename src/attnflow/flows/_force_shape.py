@@ -1,4 +1,4 @@
-"""Whether the force of a model has the shape of its tokens; errors in the user's own code are not ours to explain.
+"""Whether the force of a model has the shape of its tokens; errors in the user's own code are raised unchanged.
 
 Shapes that do not fit raise an `InputError` with a sentence. An error in a function or a model of the user is raised
 unchanged.

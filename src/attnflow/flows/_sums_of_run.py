@@ -27,7 +27,7 @@ class SumsOfRun(NamedTuple):
     partitioned: bool = False
 
     def choose(self, kernel: str = "auto") -> tuple[str, Choice]:
-        """What the sums are to be called with, and the choice behind it.
+        """The kernel argument for the sums, and the choice behind it.
 
         A model that does not say what it sums gets `"auto"`: each of its sums chooses for itself. Not so where its
         program must fix the engine beforehand: on many devices, or partitioned by XLA.

@@ -107,7 +107,7 @@ def _placed(tree: Any, device: Any) -> Any:
 
 
 def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable[[], Any], float]:
-    """What runs `fn(*args)`, and the seconds that it took to compile."""
+    """The compiled program of `fn(*args)`, and the seconds that it took to compile."""
     arrays, rest = eqx.partition(args, eqx.is_array)
     compile_seconds = 0.0
 
@@ -133,7 +133,7 @@ def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
 
 
 def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
-    """What `make` returned when it was last called for this function and arguments of these shapes."""
+    """The value that `make` returned when it was last called for this function and arguments of these shapes."""
     return _once(what, fn, args, make) if _known(args) else make()
 
 
@@ -152,8 +152,8 @@ def _known(args: Any) -> bool:
     return is_concrete(args) and not any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args))
 
 
-# Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
-# Python when it is first called, by whichever thread comes first; one thread has no such race.
+# Programs with one of these have deadlocked, if rarely, on several CPU devices. The first thread that calls LAPACK
+# loads it through Python; a single thread has no such race.
 FACTORIZATIONS = frozenset(
     "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
 )

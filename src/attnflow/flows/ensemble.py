@@ -53,7 +53,7 @@ class _Plan(NamedTuple):
 
 
 class EnsembleResult(NamedTuple):
-    """What `ensemble` returns.
+    """The result of `ensemble`.
 
     - `ts (T,)`: the times of the observations.
     - `values`: what the statistic gives, or a dictionary of that, by the names in `reduce`; several models give every
@@ -238,7 +238,7 @@ def _run(
 def _portion(
     plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any, rows: Array
 ) -> dict[str, Any]:
-    """What is observed of these realisations, (models, rows, T, ...)."""
+    """The observed values of these realisations, (models, rows, T, ...)."""
 
     def one_model(item: Any) -> dict[str, Any]:
         model = eqx.combine(item[1], models.static)
@@ -254,7 +254,7 @@ def _portion(
 
 
 def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], tuple[Array, Any]]:
-    """Where a realisation starts, and the key of its layers if the model is random."""
+    """The initial tokens of a realisation, and the key of its layers if the model is random."""
 
     def draw(r: Array) -> tuple[Array, Any]:
         start, weights = _keys(model, key, r)
@@ -279,7 +279,7 @@ def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | No
 
 
 def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
-    """What one realisation gives; it is traced for its shapes and never computed."""
+    """The values of one realisation; the function is traced for its shapes and never computed."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
     x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
     alone = plan._replace(engine=batched.ENGINE, kernel="dense")

@@ -1,4 +1,4 @@
-"""The one verb: integrate a model from given tokens."""
+"""Integrate a model from given tokens."""
 
 import functools
 from typing import Any, NamedTuple
@@ -199,7 +199,7 @@ def _solve(
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
     solver = warm_started(scheme, model, w, plan.kernel, clock, x0)
-    late = scheme.late  # the error of the last step is seen after the end
+    late = scheme.late  # the error of the last step is known one step later
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         solver,

@@ -1,4 +1,4 @@
-"""What an ensemble keeps: statistics of an observable that are updated one realisation at a time.
+"""Statistics of an ensemble: those of an observable that are updated one realisation at a time.
 
 Realisations are added in their own order, so a statistic does not depend on how they were cut into chunks (on a GPU
 the last digits of a mean do). An observable is a function `(t, x, weights) -> array` of one cloud; a statistic sees its
@@ -174,7 +174,7 @@ class Quantiles(AbstractStatistic):
         sketch, spoilt = state
         low, high = self.bounds
         place = jnp.floor((values - low) / (high - low) * self.bins).astype(jnp.int32)
-        place = jnp.where(counts, jnp.clip(place, 0, self.bins - 1), self.bins)  # beyond the last: nowhere
+        place = jnp.where(counts, jnp.clip(place, 0, self.bins - 1), self.bins)  # in no bin
         return sketch + jax.nn.one_hot(place, self.bins, dtype=sketch.dtype), spoilt | (counts & jnp.isnan(values))
 
     def finish(self, state):

@@ -22,7 +22,7 @@ LARGEST = 200_000_000  # bytes of one file taken out of an archive
 
 
 class MissingData(FileError, FileNotFoundError):
-    """A data set is not in its place; the message says how to obtain it."""
+    """A data set is missing; the message says how to obtain it."""
 
 
 class DataSet(NamedTuple):

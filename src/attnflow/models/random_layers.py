@@ -64,7 +64,7 @@ class RandomLayers(AbstractRandomModel):
     - `scaling`: see the table above.
     - `draw`: `"matrices"` draws $B_h$ and $V_h$; `"projected"` only what they do to the span of the tokens: $n^2 + nd$
       numbers and not $2d^2$, with the same law, for $n < d$.
-    - `pairs`: who sees whom.
+    - `pairs`: the visible pairs.
     """
 
     papers: ClassVar[tuple[str, ...]] = ("homogenized",)
@@ -130,7 +130,7 @@ class RandomLayers(AbstractRandomModel):
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
-        """What the layer that begins at `t` adds to the tokens, per time."""
+        """The increment of the tokens in the layer that begins at `t`, per time."""
         n, d = x.shape
         frame, y = None, x
         if self.draw == "projected" and n < d:

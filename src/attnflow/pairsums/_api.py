@@ -63,7 +63,7 @@ def pair_sums(
       proportional to the tokens and with an absolute error, for all pairs and for causal ones
       (docs/theory/fast-sums.md).
 
-    **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
+    **Returns:** `(num, log_z)`; a query without keys gets `(0, -inf)` with zero gradient.
 
     In every engine a key (or value) that a query does not see, by `pairs` or by a weight of zero, does not matter to
     it, even if it is NaN or infinite: padding may hold anything. A query that sees such a key gets NaN, with a zero

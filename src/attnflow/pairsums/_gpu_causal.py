@@ -1,7 +1,7 @@
 r"""Causal pairs inside a kernel: query $i$ sees the first $c_i$ keys, and key $j$ with weight $2^{-\lambda (c_i - j)}$.
 
-A program's queries end their way along the keys at the last key that any of them sees. Most keys before it are seen by
-all of them, and are not compared with anything.
+The queries of a program visit the keys up to the last one that any of them sees. Most earlier keys are seen by all of
+them, and need no mask.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 r"""Sums over pairs in few dimensions, in float32, on a GPU.
 
-A program keeps a tile of queries and goes along the keys. With scores in powers of two, relative to a top $t_i$,
+A program keeps a tile of queries and loops over the keys. With scores in powers of two, relative to a top $t_i$,
 
 $$ e_{ij} = 2^{\langle q_i, k_j\rangle + b_j - t_i}, $$
 
@@ -26,7 +26,7 @@ PARTIAL = 8192  # keys in one partial sum, at most
 
 
 class Few(NamedTuple):
-    """What a kernel reads, tokens last: of its own queries, and of all keys. `None` where there is nothing."""
+    """The inputs of a kernel, tokens last: of its own queries, and of all keys. `None` where there is nothing."""
 
     queries: Any
     start: Any  # added to all scores of a query

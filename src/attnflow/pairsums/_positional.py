@@ -1,4 +1,4 @@
-r"""Positional weights given as numbers, by lag or as a matrix: who sees whom where no formula says it."""
+r"""Positional weights given as numbers, by lag or as a matrix: visibility without a formula."""
 
 from typing import Any
 

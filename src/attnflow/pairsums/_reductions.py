@@ -1,4 +1,4 @@
-r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
+r"""Reductions of the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
 
 A reduction works tile by tile, relative to a row's `top`, so that an engine may cut the keys as it likes: `top` of a
 tile ($-\infty$ for a row without keys), `weights` of a tile given a finite top, `rescale`, the factor from an old top
@@ -31,7 +31,7 @@ class AbstractReduction(eqx.Module):
 
     @property
     def total(self) -> "Total | None":
-        """What multiplies the mean of an exponential reduction in the result; `None`: the mean is the result."""
+        """The factor of the mean of an exponential reduction in the result; `None`: the mean is the result."""
         return None
 
     @abc.abstractmethod
@@ -45,7 +45,7 @@ class AbstractReduction(eqx.Module):
         top: Float[Array, " n"],
         exp: Callable[[Array], Array] = jnp.exp,
     ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
-        """What multiplies the values, and what is summed for the mass, both relative to `top`."""
+        """The weights of the values, and the terms of the mass, both relative to `top`."""
 
     @abc.abstractmethod
     def rescale(self, old: Float[Array, " n"], new: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -70,7 +70,7 @@ class AbstractReduction(eqx.Module):
         """The result when every outside weight is multiplied by `exp(log_c)`."""
 
     def result(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
-        """What `pair_sums` returns for the `(num, log_z)` of an engine."""
+        """The result of `pair_sums` from the `(num, log_z)` of an engine."""
         return num, log_z
 
 

@@ -61,7 +61,7 @@ def _product(a: Array, b: Array) -> Array:
 
 
 class _Given(NamedTuple):
-    """What a kernel reads: of its own queries, and of all keys."""
+    """The inputs of a kernel: of its own queries, and of all keys."""
 
     scale: Any
     start: Any

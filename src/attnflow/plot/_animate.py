@@ -99,7 +99,7 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
 
 
 def _pictures(canvas: FigureCanvasAgg, views: list[Any], chosen: list[int]) -> Iterator[None]:
-    """Draw one time after the other into the canvas: what stands still once, and over it only what moves."""
+    """Draw one time after the other into the canvas: the fixed background once, and over it the moving artists."""
     figure = canvas.figure
     panels = []
     for place, view in enumerate(views):

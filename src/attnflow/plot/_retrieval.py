@@ -96,7 +96,7 @@ def _limits(ax: Axes, S: np.ndarray, s: np.ndarray, below: float) -> None:
 
 
 def _words(ax: Axes, least: Any, first: float, last: float) -> None:
-    """Primacy (where it is seen: at large slopes it is far to the left), the minimum and recency, in words."""
+    """Primacy (at large slopes it is far to the left), the minimum and recency, in words."""
     low, high = ax.get_ylim()
     note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 11}
     if first > (low + high) / 2:

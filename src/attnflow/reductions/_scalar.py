@@ -1,4 +1,4 @@
-r"""What the scalar reductions share: the clocks of the two maps, times that overflow, a quadrature rule."""
+r"""Shared parts of the scalar reductions: the clocks of the two maps, times that overflow, a quadrature rule."""
 
 import functools
 import warnings

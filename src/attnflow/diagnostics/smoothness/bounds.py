@@ -1,4 +1,4 @@
-r"""What is proven of $\|Df(X)\|$ for softmax attention and all tokens in a ball.
+r"""Proven bounds of $\|Df(X)\|$ for softmax attention and all tokens in a ball.
 
 Let $|x_i| \le R$, $|x_i - x_j| \le D \le 2R$, $\alpha = \|\beta B\|$ and $a = \alpha R^2$. In units of $\|V\|$:
 
@@ -73,7 +73,7 @@ def _masked_columns(c: Any, n: int) -> Any:
 
 
 class Bound(NamedTuple):
-    """An upper bound of the norm: its name, its value with the factor |V|, its formula without, and who says so."""
+    """An upper bound of the norm: its name, its value with the factor |V|, its formula without, and its source."""
 
     name: str
     value: float

@@ -35,7 +35,7 @@ def jvp(
 ) -> Float[Array, "n p"]:
     r"""$Df(X)[H]$: how the velocities `(n, p)` of tokens `x (n, d)` change when these move by `h (n, d)`.
 
-    **Arguments:** `weights (n,)` of the tokens, which stay; `pairs`, who sees whom (`Causal()` for masked
+    **Arguments:** `weights (n,)` of the tokens, which stay; `pairs`, the visible pairs (`Causal()` for masked
     attention); `kernel`, the engine of the sums over pairs.
     """
     x, h, w = _checked(attention, x, h, weights, pairs)
@@ -97,7 +97,7 @@ def _vjp(attention: Any, x: Array, g: Array, w: Array | None, pairs: AbstractPai
 
 
 def check_map(attention: Any, pairs: Any) -> None:
-    """Refuse what is no attention map, or one whose parameters wait for a time; and what are no pairs."""
+    """Refuse objects that are no attention map or no pairs, and maps whose parameters depend on time."""
     if not isinstance(attention, AbstractAttention):
         raise InputError(f"a {type(attention).__name__} is no attention map; give one, for example af.Softmax(beta=1).")
     if depends_on_time(attention):

@@ -58,7 +58,7 @@ def local_lipschitz(
     **Arguments:**
 
     - `x (..., n, d)`: a run, or clouds, one after the other in one compiled program; `weights (n,)`: all positive,
-      `None` for equal ones or those of the run; `pairs`: who sees whom, `Causal()` for masked attention.
+      `None` for equal ones or those of the run; `pairs`: the visible pairs, `Causal()` for masked attention.
     - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
       random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
     - `tol`: the iteration ends when the relative error of the norm is below that, as a geometric decay of its last two
@@ -149,7 +149,7 @@ def _powers(
         return jnp.where(length > 0, back / jnp.where(length > 0, length, 1), v), new, gone, done, k + 1
 
     def more(state: Any) -> Array:
-        return ~state[3] & (state[4] < most) & jnp.isfinite(state[1])  # NaN does not settle
+        return ~state[3] & (state[4] < most) & jnp.isfinite(state[1])  # NaN does not converge
 
     zero = jnp.zeros((), x.dtype)
     first = (start / jnp.linalg.norm(start), zero, zero, jnp.asarray(False), jnp.asarray(0))

@@ -135,7 +135,7 @@ def fused_steps(
 
 
 def _positional(pairs: AbstractPairs, masses: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """What pairs add to the score of a query, down, for a key, across: for exponentials inside and outside are one."""
+    """The positional terms of scores, queries down and keys across: for exponentials inside and outside are one."""
     n, i = masses.size, jnp.arange(masses.size)
     inside, outside = pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)
     total = sum((a for a in (inside, outside) if a is not None), start=jnp.zeros((n, n)))

@@ -2,7 +2,7 @@ r"""Training of the classifier on token ids: one compiled program for an epoch, 
 
 Binary cross-entropy, Adam, gradients clipped by their norm, $\alpha$ kept $\ge 0$ after every step. The start, the
 order of the reviews and all else follow from `key`. On a GPU sums over repeated words come in any order, so that two
-runs differ in the last digits, unless XLA is asked for determinism (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
+runs differ in the last digits, unless XLA is deterministic (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
 """
 
 import functools

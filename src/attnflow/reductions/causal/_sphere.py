@@ -75,7 +75,7 @@ class SphereTokens(eqx.Module):
 
 
 def by_parts(J: Float[Array, "k d d"], y: Float[Array, "k d"], X: Float[Array, " d"], modes: int) -> list[Array]:
-    r"""What is averaged in the equation above, for sources $y$ with derivatives $J_k = \partial X/\partial y_k$."""
+    r"""The integrand of the equation above, for sources $y$ with derivatives $J_k = \partial X/\partial y_k$."""
     J = J - jnp.einsum("kij,kj,kl->kil", J, y, y)  # along the sphere
     return _degrees(y @ X, jnp.einsum("kii->k", J), jnp.einsum("ki,kij,j->k", y, J, X), modes, X.shape[0])
 

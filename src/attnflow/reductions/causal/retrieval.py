@@ -1,4 +1,4 @@
-r"""What a decoder retrieves of a source: the U-shape of lost-in-the-middle.
+r"""How well a decoder retrieves a source: the U-shape of lost-in-the-middle.
 
 A decoder with $M$ classes around the circle, smoothed to a Gaussian window of width $\pi/M$, weighs mode $n$ by
 $\omega_n = e^{-\pi^2n^2/2M^2}$. With $\phi_M(u) = 1 + 2\sum_n\omega_n\cos nu$ the last token, at depth $t$, finds the

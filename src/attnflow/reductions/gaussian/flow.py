@@ -77,7 +77,7 @@ def flow(
     the last state `t_last`, `mean_last`, `L_last` (also where the flow ended early), and how it ended: `outcome`,
     `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise;
     such a law is followed further, up to `t_followed`, to see how it goes on. What is approximate or not certain is
-    said in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
+    listed in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
     """
     check_closes(attention)
     if not isinstance(solver, str) or solver not in SOLVERS:
@@ -231,7 +231,7 @@ def _judged_all(follow: bool, model: GaussianModel, laws: dict[str, Array], star
 
 
 def _judged(follow: bool, model: GaussianModel, law: dict[str, Array], start: Array) -> dict[str, Array]:
-    """What was law, and how it ended; where it was stopped, by how it goes on."""
+    """The rows that are laws, and the outcome; of a stopped flow, the outcome of its continuation."""
     stopped, stalled = law["stopped"], law["stalled"]
     state = law["t_last"], law["mean_last"], law["L_last"]
 

@@ -26,7 +26,7 @@ TOGETHER = 0.02  # atoms closer than this are one, in widths of the kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """A law of atoms on the circle, and what can be said of it.
+    """A law of atoms on the circle, and its certificate.
 
     - `angles (m,)` in $[0, 2\\pi)$, increasing, `masses (m,)`, all positive; `energy`.
     - `floor`: the least value of $p$. `gap`: the energy is at most so much above the least one. `excess`: how far $p$

@@ -66,7 +66,7 @@ class Field(NamedTuple):
         return keys, quadrature_weights(state.masses, chart.periodic)
 
     def warm(self, chart: Chart, kernel: str, t: ArrayLike, state: State, before: Any) -> Any:
-        """What an attention map that iterates may start from."""
+        """The warm start of an attention map that iterates."""
         return self.model.warm(t, *self.keys(chart, state), before, kernel=kernel)
 
 

@@ -1,4 +1,4 @@
-r"""What a grid does not resolve of a law, in sentences, each with a number that shows it.
+r"""Unresolved features of a law on a grid, in sentences, each with a number that shows it.
 
 - *Peaks* narrower than four cells: `unresolved`, in `result`.
 - *Details.* From cells of twice the width the masses of the cells are predicted by a polynomial of degree four, exact

@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where the loop is: the law and the time, how far the next step may go, steps taken, whether they shrank away."""
+    """The state of the loop: the law and the time, a bound of the step, steps taken, whether they shrank to zero."""
 
     state: State
     t: Float[Array, ""]

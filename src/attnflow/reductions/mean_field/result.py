@@ -39,7 +39,7 @@ class MeanField:
     - `tokens(at=…)`, `quantiles(n, at=…)`, `sample(n, at=…, key=…)`: tokens that represent the law at one time.
     - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells; `details (T,)`, the part of the mass
       that half as many cells would misplace.
-    - `resolved`: whether nothing speaks against the law; `limits`, sentences on what does; `resolution`, these in one.
+    - `resolved`: whether the grid resolves the law; `limits`, why it may not; `resolution`, these in one.
     - `result`, `stats`, `model`, `provenance`: how it ended, at what cost, and what was solved.
     """
 
