@@ -111,5 +111,5 @@ def _words(ax: Axes, least: Any, first: float, last: float) -> None:
     side, shift = ("left", -6) if least.s < 0.2 else ("right", 6) if least.s > 0.8 else ("center", 0)
     note.update(ha=side, va="top", color=LOW)
     ax.annotate("lost in the middle", at, xytext=(shift, -28), weight="bold", **note)
-    worst = rf"found worst at $\sigma_0 = {least.s:.2g}$"
+    worst = rf"retrieved worst at $\sigma_0 = {least.s:.2g}$"
     ax.annotate(worst, at, xytext=(shift, -43), **{**note, "fontsize": 10})

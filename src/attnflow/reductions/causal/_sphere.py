@@ -40,7 +40,7 @@ class SphereTokens(eqx.Module):
         return sphere.uniform(n=replicas * self.n, d=self.d, key=key).reshape(replicas, self.n, self.d)
 
     def moved(self, x: Float[Array, "n d"], t: Float[Array, ""], steps: int) -> Float[Array, "n d"]:
-        """Where the tokens of one replica are at time `t`."""
+        """The tokens of one replica at time `t`."""
         moved = rk4(jax.checkpoint(lambda y: field(self.model, 0.0, y, kernel="dense")), x, t, steps)
         return self.model.space.nearest(moved)
 

@@ -1,4 +1,4 @@
-r"""The shape of a retrieval profile: where it turns, and whether the last sources are found again.
+r"""The shape of a retrieval profile: its turning points, and whether it rises towards the last sources.
 
 Turning points are roots of $S'$, which has a closed form, in $\log s$: the minimum may be far below any range that one
 would plot (at small $t$ or large $\lambda$). Signs on a grid, of steps that shrink towards both ends, then Brent's
@@ -65,7 +65,7 @@ def turning_points(
 
 
 def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: Number = 8, modes: Count = 20) -> Point:
-    """The source that is found worst, if it is neither the first nor the last; else not-a-number.
+    """The source that is retrieved worst, if it is neither the first nor the last; else not-a-number.
 
     Not-a-number with a warning, too, where that source is nearer to the first than 1e-300.
     """
@@ -73,7 +73,7 @@ def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: 
     if not minimum.any():
         if profile_shape(t, beta=beta, context_slope=context_slope, classes=classes, modes=modes) == "one minimum":
             warnings.warn(
-                f"the source found worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
+                f"the source retrieved worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
                 AttnflowWarning,
                 stacklevel=2,
             )
@@ -85,13 +85,13 @@ def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: 
 def profile_shape(
     t: Numbers, *, beta: Numbers, context_slope: Numbers, classes: Numbers = 8, modes: Count = 20
 ) -> np.ndarray:
-    """Which shape each profile has, as text; the arguments are broadcast together.
+    r"""Which shape each profile has, as text; the arguments are broadcast together.
 
     - `"one minimum"`: primacy and recency, the U-shape; so it is for all `t < critical_time`;
     - `"decreasing"`: primacy alone;
-    - `"minimum and maximum"`: found worst, then better, then worse again at the very end: only beyond the critical
+    - `"minimum and maximum"`: retrieved worst, then better, then worse again at the very end: only beyond the critical
       time, and for a large slope;
-    - `"other"`: the flat profile at `t` = 0 or `beta` = 0; nothing else was ever met.
+    - `"other"`: the flat profile at `t` = 0 or `beta` = 0; never observed otherwise.
 
     Signs of the derivative decide, which is computed relative to its size: no parameter overflows it. Rates that do,
     beyond $\beta \approx 700$, are refused.

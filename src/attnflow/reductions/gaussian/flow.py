@@ -76,7 +76,7 @@ def flow(
     **Returns:** a `Run` with the mean as its one token and, in `info`: `L (time, coordinate, factor)`, `score_spread`,
     the last state `t_last`, `mean_last`, `L_last` (also where the flow ended early), and how it ended: `outcome`,
     `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise;
-    such a law is followed further, up to `t_followed`, to see how it goes on. What is approximate or not certain is
+    such a law is followed further, up to `t_followed`, to find its outcome. What is approximate or not certain is
     listed in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
     """
     check_closes(attention)
