@@ -146,8 +146,8 @@ def _kernels() -> Iterator[Check]:
     mean, log_z = e @ values / e.sum(axis=1, keepdims=True), np.log(e.sum(axis=1)) + scores.max(axis=1)
     for name, engine in engines("pair-sum engine").items():
         for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-4)):
-            given = Problem(601, 1103, 3, 2, 3, jnp.dtype(dtype), Inner(2.0), Exponential(), exact=False, unit=False)
-            if engine.why_not(given) is not None:
+            problem = Problem(601, 1103, 3, 2, 3, jnp.dtype(dtype), Inner(2.0), Exponential(), exact=False, unit=False)
+            if engine.why_not(problem) is not None:
                 continue
             with jax.enable_x64(dtype == "float64"):
                 arrays = [jnp.asarray(a, dtype) for a in (x, y, values, log_w)]

@@ -90,24 +90,24 @@ def read_toml(path: Path) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in values.items()}
 
 
-def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+def complete(flags: Mapping[str, Any]) -> dict[str, Any]:
     """All settings: those given, checked, and the defaults of the others.
 
     Parameters of the model, the attention map and the law are there if they were given, as the values that are used.
     """
     extra = parameters()
-    unknown = sorted(set(given) - set(SETTINGS) - set(extra))
+    unknown = sorted(set(flags) - set(SETTINGS) - set(extra))
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join([*SETTINGS, *extra])}.")
     settings = {name: s.default for name, s in SETTINGS.items()}
-    settings |= {name: _typed(name, value, SETTINGS[name].type) for name, value in given.items() if name in SETTINGS}
+    settings |= {name: _typed(name, value, SETTINGS[name].type) for name, value in flags.items() if name in SETTINGS}
     chosen = _chosen(settings)
-    for name in set(given) - set(SETTINGS):
+    for name in set(flags) - set(SETTINGS):
         owners = [entry for entry in chosen if name in entry.params]
         if not owners:
             _refuse(name, chosen)
         for entry in owners:
-            settings[name] = entry.params[name].check(name, given[name])
+            settings[name] = entry.params[name].check(name, flags[name])
     return settings
 
 
@@ -168,8 +168,8 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s), "d": s["d"]}
     if "attention" in chosen:
         attention, own = chosen["attention"]
-        given = matrices(s, attention.factory)
-        parts["attention"] = attention.factory(**own, **given) if given else attention.build(**own)
+        named = matrices(s, attention.factory)
+        parts["attention"] = attention.factory(**own, **named) if named else attention.build(**own)
     elif any(s[name] for name in MATRICES):
         raise InputError(f"model {entry.name!r} takes no attention map, and so no Q, K or V; drop them.")
     if s["pairs"] != "full" and not takes(entry.factory, "pairs"):

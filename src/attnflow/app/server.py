@@ -86,8 +86,8 @@ class _Server:
     async def python(self, request: Request) -> Response:
         """The program of a state."""
 
-        def work(given: Any) -> Response:
-            state = State.of(given)
+        def work(settings: Any) -> Response:
+            state = State.of(settings)
             return PlainTextResponse(program(state, start_of(state).dt))
 
         return await self._from_state(request, work)
@@ -193,8 +193,8 @@ def _parse(text: str | bytes | None) -> Any:
         raise InputError('this is not JSON; send an object like {"do": "start", "run": 1, "state": {}}.') from None
 
 
-def _file(given: Any) -> Response:
-    state = State.of(given)
+def _file(request: Any) -> Response:
+    state = State.of(request)
     run = playback(state).run(state.step).annotated(page=state.as_json(whole=False))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.nc"

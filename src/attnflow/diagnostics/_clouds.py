@@ -123,10 +123,10 @@ def saved_time(at: Any, count: int) -> int:
 
 def linking_distance(eps: Any) -> float:
     """A distance within which tokens are linked, at least 0; anything else is refused in a sentence."""
-    given = number("eps", eps)
-    if given < 0:
-        raise InputError(f"eps = {given} is no distance; take a number, at least 0.")
-    return given
+    distance = number("eps", eps)
+    if distance < 0:
+        raise InputError(f"eps = {distance} is no distance; take a number, at least 0.")
+    return distance
 
 
 def masses(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:

@@ -44,10 +44,10 @@ def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
 
 def linking_distance(eps: Any) -> float:
     """A distance greater than zero, refused in a sentence otherwise."""
-    given = real_numbers(eps, "distances", "take a number greater than 0")
-    if not (given.ndim == 0 and np.isfinite(given) and given > 0):
+    distance = real_numbers(eps, "distances", "take a number greater than 0")
+    if not (distance.ndim == 0 and np.isfinite(distance) and distance > 0):
         raise InputError(f"eps = {shown(eps)} is no linking distance; take a number greater than 0.")
-    return float(given)
+    return float(distance)
 
 
 def default_distance(size: float) -> float:

@@ -82,7 +82,7 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     component = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
     while component.size:
         count = int(component.max()) + 1
-        edges = [_found(points, component, digit, eps) for digit in range((count - 1).bit_length())]
+        edges = [_neighbour_pairs(points, component, digit, eps) for digit in range((count - 1).bit_length())]
         pairs = np.concatenate([np.zeros((0, 2), int), *edges])
         if not len(pairs):
             break
@@ -94,7 +94,7 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     return labels
 
 
-def _found(points: np.ndarray, component: np.ndarray, digit: int, eps: float) -> np.ndarray:
+def _neighbour_pairs(points: np.ndarray, component: np.ndarray, digit: int, eps: float) -> np.ndarray:
     """Pairs of neighbouring components whose numbers differ in a binary digit."""
     one = (component >> digit & 1).astype(bool)
     pairs = []

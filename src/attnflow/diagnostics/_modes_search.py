@@ -85,14 +85,14 @@ def _draws(place: np.ndarray, w: np.ndarray, circle: bool) -> Draws:
     half = np.tile(place / 2, len(turns)) if circle else np.zeros((len(place), 0))
     rows, columns = _sizes(len(place), three.shape[1] + TILE)
     filler = {"place": np.inf, "sine": 0.0, "cosine": 0.0, "w": 0.0}
-    given = {"place": three, "sine": np.sin(half), "cosine": np.cos(half), "w": np.tile(w, len(turns))}
+    fields = {"place": three, "sine": np.sin(half), "cosine": np.cos(half), "w": np.tile(w, len(turns))}
 
     def padded(name: str) -> Array:
-        full = np.full((rows, columns if given[name].shape[1] else 0), filler[name])
-        full[: len(place), : given[name].shape[1]] = given[name]
+        full = np.full((rows, columns if fields[name].shape[1] else 0), filler[name])
+        full[: len(place), : fields[name].shape[1]] = fields[name]
         return jnp.asarray(full)
 
-    return Draws(**{name: padded(name) for name in given})
+    return Draws(**{name: padded(name) for name in fields})
 
 
 def _sizes(rows: int, columns: int) -> tuple[int, int]:

@@ -195,7 +195,7 @@ def _where_exact(
     """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
     run: Any = cloud.run
     n, d = cloud.xs.shape[-2:]
-    slots, few = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
+    slots, tractable = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
     exact: Any = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
     exact = exact._make(np.asarray(a, float) for a in exact)
     one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
@@ -209,31 +209,31 @@ def _where_exact(
     hidden = exact.log_speed <= rounding
     verdict = np.where(visible, np.where(hidden, "below rounding", "moving"), "metastable")
     verdict = np.where(one | exact.resting.astype(bool), "at rest", verdict)
-    state = np.where(few, verdict, state)
-    time = np.where(few, np.where(state == "metastable", wait, np.inf), time)
+    state = np.where(tractable, verdict, state)
+    time = np.where(tractable, np.where(state == "metastable", wait, np.inf), time)
     # Of a velocity near its rounding few digits are left.
-    better = few & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
+    better = tractable & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
     return state, time, np.where(better, exact.log_speed, speed)
 
 
 def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Tokens that have met as one, in slots as `drift` takes them, and for which clouds there are few enough."""
+    """Tokens that have met as one, in slots as `drift` takes them, and the clouds with few enough of them."""
     T, n, d = xs.shape
     size = min(n, SLOTS)
     w = np.full(n, 1 / n) if w is None else np.asarray(w, float)
     x, mass = np.zeros((T, size, d), xs.dtype), np.zeros((T, size), xs.dtype)
-    labels, few = np.zeros((T, size), np.int32), np.zeros(T, bool)
+    labels, tractable = np.zeros((T, size), np.int32), np.zeros(T, bool)
     x[..., 0] = 1
     for t in range(T):
         heads, member = np.unique(first[t], return_inverse=True)
         if len(heads) > size or not np.isfinite(xs[t]).all():
             continue
-        few[t], k = True, len(heads)
+        tractable[t], k = True, len(heads)
         share = w + 1e-300  # a mean that does not underflow for light tokens
         centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
         x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
         mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)
-    return (x, mass, labels), few
+    return (x, mass, labels), tractable
 
 
 def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str, ...]:

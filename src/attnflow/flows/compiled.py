@@ -20,7 +20,7 @@ from ..spaces import is_concrete
 from ..threads import at_the_same_time, usable_cores
 
 
-class _Made:
+class _Once:
     """A value that the first thread to call `get` makes; other threads wait for it."""
 
     def __init__(self):
@@ -35,7 +35,7 @@ class _Made:
 
 
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
-_PROGRAMS: OrderedDict[Hashable, _Made] = OrderedDict()
+_PROGRAMS: OrderedDict[Hashable, _Once] = OrderedDict()
 _CAPACITY = 128
 _lock = threading.Lock()  # of the order in which programs were used
 
@@ -141,7 +141,7 @@ def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any])
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
     with _lock:
-        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Made()
+        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Once()
         while len(_PROGRAMS) > _CAPACITY:
             _PROGRAMS.popitem(last=False)
     return made.get(make)  # not under the lock: others go on while this compiles

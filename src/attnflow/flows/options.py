@@ -60,10 +60,10 @@ def check_clock(t0: Any, ts: Any, dtype: str) -> None:
 def _numbers(ts: Any) -> np.ndarray:
     """Times as an array of numbers; `None` if they are not numbers."""
     try:
-        given = np.asarray(ts)
+        array = np.asarray(ts)
     except ValueError:  # lists of different lengths
         return np.empty(0)
-    return given.astype(np.float64) if given.dtype.kind in "iuf" else np.empty(0)
+    return array.astype(np.float64) if array.dtype.kind in "iuf" else np.empty(0)
 
 
 def at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any]:
@@ -86,11 +86,11 @@ def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
 
 def tolerances(rtol: Any, atol: Any, default: tuple[float, float]) -> dict[str, Any]:
     """Relative and absolute tolerance, checked; `None` is the default."""
-    given = {"rtol": default[0] if rtol is None else rtol, "atol": default[1] if atol is None else atol}
-    for name, value in given.items():
+    values = {"rtol": default[0] if rtol is None else rtol, "atol": default[1] if atol is None else atol}
+    for name, value in values.items():
         if is_concrete(value) and not 0 < real(name, value) < 1:
             raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-    return given
+    return values
 
 
 def step_options(

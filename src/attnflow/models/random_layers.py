@@ -154,13 +154,13 @@ class RandomLayers(AbstractRandomModel):
 
         `samples` is theirs: how many draws stand for a mean over the scores.
         """
-        given = {} if samples is None else {"samples": samples}
+        arguments = {} if samples is None else {"samples": samples}
         if self.scaling == "deterministic":
             if self.rank is not None:
                 raise InputError(f"the mean over heads of rank {self.rank} is not offered; leave rank out.")
-            return AveragedAttention(self.beta, self.mean, pairs=self.pairs, **given)
+            return AveragedAttention(self.beta, self.mean, pairs=self.pairs, **arguments)
         return HomogenizedSDE(
-            self.beta, step=self.dt, sigma_V=self.sigma_V, mean=self.mean, rank=self.rank, pairs=self.pairs, **given
+            self.beta, step=self.dt, sigma_V=self.sigma_V, mean=self.mean, rank=self.rank, pairs=self.pairs, **arguments
         )
 
 

@@ -88,14 +88,14 @@ def _library(compiler: list[str]) -> tuple[ctypes.CDLL, str]:
             with contextlib.suppress(OSError):  # half a file, after a crash: it is made again
                 return ctypes.CDLL(str(kept)), str(kept)
         with tempfile.TemporaryDirectory(dir=kept.parent) as workshop:  # others see the whole file or none
-            os.replace(_made(command, Path(workshop) / name), kept)
+            os.replace(_built(command, Path(workshop) / name), kept)
         return ctypes.CDLL(str(kept)), str(kept)
     except (OSError, RuntimeError):  # no file can be written or loaded there, or there is no home folder
         with tempfile.TemporaryDirectory(prefix="attnflow-") as workshop:  # once it is loaded its file may go
-            return ctypes.CDLL(str(_made(command, Path(workshop) / name))), "not kept"
+            return ctypes.CDLL(str(_built(command, Path(workshop) / name))), "not kept"
 
 
-def _made(command: list[str], path: Path) -> Path:
+def _built(command: list[str], path: Path) -> Path:
     subprocess.run(
         [*command, str(SOURCE), "-o", str(path)],
         check=True,

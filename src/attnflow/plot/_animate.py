@@ -94,8 +94,8 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
     """Indices of the saved times nearest to evenly spaced ones."""
     if len(ts) <= most:
         return list(range(len(ts)))
-    wanted = np.linspace(ts[0], ts[-1], most)
-    return np.unique(np.abs(ts[:, None] - wanted).argmin(axis=0)).tolist()
+    targets = np.linspace(ts[0], ts[-1], most)
+    return np.unique(np.abs(ts[:, None] - targets).argmin(axis=0)).tolist()
 
 
 def _pictures(canvas: FigureCanvasAgg, views: list[Any], chosen: list[int]) -> Iterator[None]:

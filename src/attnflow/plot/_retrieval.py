@@ -35,8 +35,8 @@ def retrieval_profile(
     """
     from ..reductions import causal
 
-    given = {"beta": beta, "context_slope": context_slope, "classes": classes}
-    options: dict[str, Any] = {**{name: number(name, value) for name, value in given.items()}, "modes": modes}
+    arguments = {"beta": beta, "context_slope": context_slope, "classes": classes}
+    options: dict[str, Any] = {**{name: number(name, value) for name, value in arguments.items()}, "modes": modes}
     t, s = number("t", t), np.linspace(0.004, 1, 600)
     S = causal.retrieval_profile(s, t, **options)
     least = causal.profile_minimum(t, **options)

@@ -28,8 +28,8 @@ def warn_if_narrowed(what: str, *numbers: object, stacklevel: int = 4) -> None:
 
     `stacklevel` is that of the user's line, by default two calls above the function that checks.
     """
-    given = any(isinstance(a, np.ndarray | np.generic) and a.dtype == np.float64 for a in numbers)
-    if given and jnp.result_type(float) != jnp.float64:
+    narrowed = any(isinstance(a, np.ndarray | np.generic) and a.dtype == np.float64 for a in numbers)
+    if narrowed and jnp.result_type(float) != jnp.float64:
         warnings.warn(
             f"the {what} are float64 and are taken as float32; call attnflow.precision('float64') before arrays are "
             "made, or give float32.",

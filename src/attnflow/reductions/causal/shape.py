@@ -96,8 +96,8 @@ def profile_shape(
     Signs of the derivative decide, which is computed relative to its size: no parameter overflows it. Rates that do,
     beyond $\beta \approx 700$, are refused.
     """
-    given = {"t": t, "beta": beta, "context_slope": context_slope, "classes": classes}
-    arrays = {name: finite_array(name, values) for name, values in given.items()}
+    arguments = {"t": t, "beta": beta, "context_slope": context_slope, "classes": classes}
+    arrays = {name: finite_array(name, values) for name, values in arguments.items()}
     one_shape(**arrays)
     t, beta, slope, classes = (values[..., None] for values in arrays.values())
     _, change, size, _ = scaled_profile(GRID, t, beta, slope, classes, modes)

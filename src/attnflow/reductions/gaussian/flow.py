@@ -87,12 +87,12 @@ def flow(
         raise InputError(f"the law has dtype {L.dtype}; integrate in float32 or float64.")
     max_steps = whole("max_steps", max_steps)
     save = None if save is None else whole("save", save)
-    given = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
+    options = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
     if ceiling is None:
         raise InputError("ceiling is missing; give a trace, by default 1e6.")
     if not isinstance(throw, bool):
         raise InputError(f"throw = {throw!r} should be True or False.")
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None and is_concrete(value):
             number(name, value)
     if ts is not None and is_concrete(ts):
@@ -275,10 +275,10 @@ def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:
     return W, b
 
 
-def _is_matrix(given: Any) -> bool:
+def _is_matrix(value: Any) -> bool:
     """Whether this is one array of two axes: a pair of a matrix and a vector never is."""
     try:
-        return np.ndim(given) == 2
+        return np.ndim(value) == 2
     except ValueError:  # of parts with different shapes
         return False
 

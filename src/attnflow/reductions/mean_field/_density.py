@@ -57,10 +57,10 @@ def _averages(density: Callable[[np.ndarray], Any], ends: np.ndarray, cells: int
     width = (ends[1] - ends[0]) / cells
     at = ends[0] + width * (np.arange(cells)[:, None] + (1 + nodes[None, :]) / 2)
     try:
-        given = density(at)
+        samples = density(at)
     except TypeError as error:
         raise InputError(f"the density does not take an array ({error}); write it with NumPy.") from error
-    values = finite_array("density", given)
+    values = finite_array("density", samples)
     if values.shape not in ((), at.shape):
         raise InputError(f"the density returned shape {values.shape} for numbers of shape {at.shape}; one value each.")
     values = np.broadcast_to(values, at.shape)

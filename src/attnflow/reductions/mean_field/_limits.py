@@ -67,8 +67,8 @@ def deciding_tails(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, m
         tail = (np.cumsum(m) < TAIL) | (np.cumsum(m[::-1])[::-1] < TAIL)
         at = slice(None, None, max(1, m.size // QUERIES))
         attention = at_time(model.attention, ts[k])
-        given = ((points[at], points, weights) for weights in (w, np.where(tail, 0, w)))
-        both = [_velocity(attention, *(jnp.asarray(a, dtype) for a in one)) for one in given]
+        laws = ((points[at], points, weights) for weights in (w, np.where(tail, 0, w)))
+        both = [_velocity(attention, *(jnp.asarray(a, dtype) for a in one)) for one in laws]
         whole, cut = (np.asarray(v, float)[:, 0] for v in both)
         if np.sum(m[at] * (whole - cut) ** 2) > MUCH**2 * np.sum(m[at] * whole**2):
             return (
