@@ -136,7 +136,7 @@ def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
         (lambda: spectral_sums(af.pairsums.Positional(np.ones(4)), 4, 4), "or causal ones"),
     ],
 )
-def test_bad_input_ends_in_a_sentence(call, words):
+def test_bad_input_ends_in_a_sentence(call, words, as_users_run):
     with pytest.raises(InputError, match=words):
         call()
 

@@ -178,7 +178,7 @@ def test_a_token_without_weight_does_not_count_as_a_pair():
         lambda: smoothness.stability_factor(1.0, radius=1.0, bound=3),
     ],
 )
-def test_refused_in_a_sentence(call):
+def test_refused_in_a_sentence(call, as_users_run):
     with pytest.raises(InputError, match=r"^[^\n]*\.$"):
         call()
 

@@ -14,7 +14,7 @@ from ..checks import number
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models.frames import writable
-from ..spaces import Numbers, check_weights, is_concrete, warn_if_narrowed
+from ..spaces import Count, Numbers, check_weights, is_concrete, warn_if_narrowed
 
 Tokens = Run | Numbers
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
@@ -62,7 +62,7 @@ class Clouds(NamedTuple):
         return self.grown()
 
 
-def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None) -> Clouds:
+def clouds(tokens: Tokens, at: Count | None = None, weights: Numbers | None = None) -> Clouds:
     """The tokens of a run at the saved time of index `at`, at all times if `None`; or those of an array."""
     if isinstance(tokens, Run):
         tokens.single()

@@ -13,13 +13,15 @@ from ..flows import Run
 from ..models import HardmaxLayers, at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
-from ..spaces import Numbers
+from ..spaces import Count, Numbers
 from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
 
-def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
+def attention_matrix(
+    run: Run, *, at: Count | None = None, head: Count | None = None, log: bool = False
+) -> Float[Array, "*T n n"]:
     r"""The matrix $A$ with $\Gamma_\mu(x_i) = \sum_j A_{ij}\, V x_j$: row $i$ says what token $i$ reads.
 
     The weights of the keys are part of it. Rows sum to one for softmax, l2, hardmax and Sinkhorn (with equal weights
@@ -62,7 +64,7 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
+def leaders(run: Tokens, *, at: Count | None = None, head: Count | None = None) -> Leaders:
     """Attention received by every token, and the key each attends to most; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.

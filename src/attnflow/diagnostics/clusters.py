@@ -14,11 +14,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, is_concrete
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
 from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
 from ._linkage import components, tree_components
 from ._remaining_motion import Motion, remaining_motion
@@ -105,9 +105,9 @@ def _last(value: Any) -> Any:
 def clusters(
     tokens: Tokens,
     *,
-    at: int | None = None,
-    eps: float | None = None,
-    weights: ArrayLike | None = None,
+    at: Count | None = None,
+    eps: Number | None = None,
+    weights: Numbers | None = None,
     space: AbstractSpace | None = None,
 ) -> Clusters:
     """Connected components of tokens within `eps` of each other.

@@ -17,6 +17,7 @@ from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..models import HardmaxLayers
+from ..spaces import Number
 from ._final import linking_distance, plural
 from .hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
@@ -98,7 +99,7 @@ class HardmaxLimit:
         return self.verdict
 
 
-def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
+def hardmax_limit(run: Run, eps: Number | None = None) -> HardmaxLimit:
     """Certify the limits of the tokens of a run of `HardmaxLayers`, and list the tokens that have not arrived.
 
     A token has arrived if it is within `eps` of its limit and what it reads in the next layer is not farther than twice

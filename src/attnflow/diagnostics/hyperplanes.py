@@ -13,14 +13,14 @@ negative eigenvalue diverge.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import number, square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..spaces import Numbers
+from ..spaces import Number, Numbers
+from ._clouds import Tokens
 from ._final import (
     at_rest,
     cluster_points,
@@ -151,11 +151,11 @@ class Hyperplanes:
 
 
 def detect_hyperplanes(
-    z: Any,
+    z: Tokens,
     *,
     V: Numbers | None = None,
     B: Numbers | None = None,
-    eps: Any = None,
+    eps: Number | None = None,
     speed: Numbers | None = None,
 ) -> Hyperplanes:
     r"""The groups of rescaled tokens in the direction of the left eigenvector, and whether the theorem explains them.

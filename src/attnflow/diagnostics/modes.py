@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ..errors import AttnflowWarning, InputError, shown
-from ..spaces import AbstractSpace, is_concrete
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
 from ._clouds import Clouds, Tokens, clouds
 from ._modes_search import search
 
@@ -54,11 +54,11 @@ class Modes:
 
 def modes(
     tokens: Tokens,
-    beta: Any = None,
+    beta: Number | None = None,
     *,
-    at: Any = None,
-    weights: Any = None,
-    space: Any = None,
+    at: Count | None = None,
+    weights: Numbers | None = None,
+    space: AbstractSpace | None = None,
 ) -> Modes:
     """The modes of tokens on the line, `(..., n, 1)`, or on the circle, unit vectors `(..., n, 2)`.
 
@@ -79,11 +79,11 @@ def modes(
 
 def count_modes(
     tokens: Tokens,
-    beta: Any = None,
+    beta: Number | None = None,
     *,
-    at: Any = None,
-    weights: Any = None,
-    space: Any = None,
+    at: Count | None = None,
+    weights: Numbers | None = None,
+    space: AbstractSpace | None = None,
 ) -> int | np.ndarray:
     """The number of modes, see `modes`: a number, or an array of them with the leading axes of the tokens.
 

@@ -5,12 +5,12 @@ later token stands out of an earlier hull is a number that should be zero up to 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..flows import Run
+from ._clouds import Tokens
 from ._final import real_numbers
 from .hulls import distance_to_hull, hull
 
@@ -47,7 +47,7 @@ class MonotoneHull:
         return self.verdict
 
 
-def hull_nonincreasing(zs: Any) -> MonotoneHull:
+def hull_nonincreasing(zs: Tokens) -> MonotoneHull:
     """Compare the hull of tokens at every saved time with all later tokens.
 
     **Arguments:** `zs`, tokens `(T, n, d)` along time, or a run (of `rescaled` tokens, for the theorem).

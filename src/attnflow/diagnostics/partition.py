@@ -17,7 +17,7 @@ from ..errors import InputError, shown
 from ..flows import Run
 from ..models import at_time
 from ..pairsums import Full, pair_sums, pair_weights
-from ..spaces import Euclidean, Numbers, check_tokens
+from ..spaces import Count, Euclidean, Numbers, check_tokens
 from ._clouds import Tokens, along, clouds
 from .attention import Layers, attention_of
 
@@ -25,11 +25,11 @@ from .attention import Layers, attention_of
 def log_partition(
     tokens: Tokens,
     *,
-    at: Any = None,
-    attention: Any = None,
+    at: Count | None = None,
+    attention: AbstractAttention | None = None,
     points: Numbers | None = None,
     weights: Numbers | None = None,
-    head: Any = None,
+    head: Count | None = None,
 ) -> Float[Array, "*T m"]:
     r"""$\log Z$ at every token, or at other `points (m, d)`.
 

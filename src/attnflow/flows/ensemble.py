@@ -84,10 +84,10 @@ def ensemble(
     key: PRNGKeyArray,
     t0: float = 0.0,
     weights: Numbers | None = None,
-    solver: Any = "rk4",
+    solver: str = "rk4",
     dt: float | None = None,
     dtype: Any = None,
-    engine: Any = "auto",
+    engine: str = "auto",
     chunk: int | None = None,
 ) -> EnsembleResult:
     """Statistics of a flow from random tokens.
@@ -129,9 +129,10 @@ def ensemble(
     ((2,), (2,), 0)
     """
     models = list(model) if isinstance(model, Sequence) else [model]
-    if (given := typed(key)) is None:
+    if (random_key := typed(key)) is None:
         raise InputError("an ensemble draws its starts at random; give a key, for example key=jax.random.key(0).")
-    key = given if any(isinstance(m, AbstractRandomModel) for m in models) else key  # two keys come of each, as arrays
+    if any(isinstance(m, AbstractRandomModel) for m in models):
+        key = random_key  # an array of keys, since two keys come of each
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else reduce
     if not isinstance(statistics, Mapping) or not all(isinstance(s, AbstractStatistic) for s in statistics.values()):
         raise InputError(
@@ -405,14 +406,14 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
 
 def _precision(dtype: Any) -> np.dtype:
     try:
-        given = np.dtype(dtype)
+        requested = np.dtype(dtype)
     except (TypeError, ValueError):
-        given = None
-    if given not in (np.float32, np.float64):
+        requested = None
+    if requested not in (np.float32, np.float64):
         raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.")
-    if given == np.float64 and jnp.result_type(float) != np.float64:
+    if requested == np.float64 and jnp.result_type(float) != np.float64:
         raise InputError("dtype = float64, and JAX computes in 32 bits; call attnflow.precision('float64') first.")
-    return given
+    return requested
 
 
 def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..checks import finite_array, whole
 from ..errors import InputError, shown
-from ..spaces import Numbers
+from ..spaces import Count, Numbers
 
 # `observable(t, x, weights)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; the result is an
 # array of one shape.
@@ -154,7 +154,12 @@ class Quantiles(AbstractStatistic):
     last_only: ClassVar[bool] = False
 
     def __init__(
-        self, observable: Observable, q: Sequence[float] = (0.25, 0.5, 0.75), *, bounds: tuple[float, float], bins=1024
+        self,
+        observable: Observable,
+        q: Sequence[float] = (0.25, 0.5, 0.75),
+        *,
+        bounds: tuple[float, float],
+        bins: Count = 1024,
     ):
         levels, ends = finite_array("q", q), finite_array("bounds", bounds)
         if levels.ndim != 1 or not levels.size or ends.shape != (2,):

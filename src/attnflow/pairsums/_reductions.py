@@ -17,6 +17,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..checks import real_array
 from ..errors import InputError, shown
+from ..parameters import Parameter
 
 Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times value, sum of weight
 
@@ -74,8 +75,8 @@ class AbstractReduction(eqx.Module):
         return num, log_z
 
 
-class Exponential(AbstractReduction):
-    r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
+class AbstractExponential(AbstractReduction):
+    r"""$\phi = \exp$, with sums relative to the row maximum, so nothing overflows."""
 
     @property
     def exponential(self) -> bool:
@@ -94,14 +95,18 @@ class Exponential(AbstractReduction):
     def finish(self, top, sums):
         return _mean(finite(top), sums)
 
-    def log_weights(self, logits, log_w, log_z, log_c):
-        return _weighted(logits, log_w) - finite(log_z)[:, None]
-
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
 
 
-class Total(Exponential):
+class Exponential(AbstractExponential):
+    r"""$\phi = \exp$: `(sum / Z, log Z)`."""
+
+    def log_weights(self, logits, log_w, log_z, log_c):
+        return _weighted(logits, log_w) - finite(log_z)[:, None]
+
+
+class Total(AbstractExponential):
     r"""$\phi(s) = c\,e^{s - b}$: `(sum, log Z)` with $Z = \sum_j e^{\log w_j + s_{ij}}$, not divided by it.
 
     The exponential of $\log Z - b$ is taken last, so that a `shift` $b$ near the largest score keeps it in range.
@@ -110,7 +115,7 @@ class Total(Exponential):
     shift: Any
     factor: Any
 
-    def __init__(self, shift: Any = 0.0, factor: Any = 1.0):
+    def __init__(self, shift: Parameter = 0.0, factor: Parameter = 1.0):
         # A schedule is kept as it is, and the model evaluates it at its time.
         self.shift = shift if isinstance(shift, eqx.Module) else real_array("shift", shift, 0)
         self.factor = factor if isinstance(factor, eqx.Module) else real_array("factor", factor, 0)

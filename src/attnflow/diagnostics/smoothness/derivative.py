@@ -25,13 +25,13 @@ from .._clouds import in_memory
 
 
 def jvp(
-    attention: Any,
+    attention: AbstractAttention,
     x: Numbers,
     h: Numbers,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    kernel: Any = "auto",
+    pairs: AbstractPairs = Full(),
+    kernel: str = "auto",
 ) -> Float[Array, "n p"]:
     r"""$Df(X)[H]$: how the velocities `(n, p)` of tokens `x (n, d)` change when these move by `h (n, d)`.
 
@@ -45,13 +45,13 @@ def jvp(
 
 
 def vjp(
-    attention: Any,
+    attention: AbstractAttention,
     x: Numbers,
     g: Numbers,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    kernel: Any = "auto",
+    pairs: AbstractPairs = Full(),
+    kernel: str = "auto",
 ) -> Float[Array, "n d"]:
     r"""$Df(X)^\top[G]$ in the Euclidean inner product: $\sum_i\langle g_i, Df[H]_i\rangle = \sum_i\langle
     Df^\top[G]_i, h_i\rangle$. Arguments as for `jvp`; `g (n, p)` has the shape of the velocities.
@@ -64,7 +64,7 @@ def vjp(
 
 
 def jacobian(
-    attention: Any, x: Numbers, weights: Numbers | None = None, *, pairs: Any = Full()
+    attention: AbstractAttention, x: Numbers, weights: Numbers | None = None, *, pairs: AbstractPairs = Full()
 ) -> Float[Array, "n p n d"]:
     r"""$Df(X)$ as an array: entry `[i, a, j, b]` is $\partial f(X)_{ia}/\partial x_{jb}$. For few tokens."""
     x, _, w = _checked(attention, x, x, weights, pairs)

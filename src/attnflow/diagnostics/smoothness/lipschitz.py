@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ...attention import AbstractAttention
 from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, check_kernel
-from ...spaces import Numbers, checked_key, is_concrete
+from ...spaces import Count, Key, Number, Numbers, checked_key, is_concrete
 from .._clouds import Tokens, along, clouds, in_memory
 from .derivative import check_map, field
 from .derivative import whole as matrix
@@ -42,16 +43,16 @@ class LocalLipschitz(NamedTuple):
 
 
 def local_lipschitz(
-    attention: Any,
+    attention: AbstractAttention,
     x: Tokens,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    method: Any = "auto",
-    tol: Any = 1e-6,
-    max_iterations: Any = 2000,
-    kernel: Any = "auto",
-    key: Any = None,
+    pairs: AbstractPairs = Full(),
+    method: str = "auto",
+    tol: Number = 1e-6,
+    max_iterations: Count = 2000,
+    kernel: str = "auto",
+    key: Key | None = None,
 ) -> LocalLipschitz:
     r"""$\|Df(X)\|$ of any attention map, masked or not.
 

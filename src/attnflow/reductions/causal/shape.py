@@ -7,7 +7,7 @@ method.
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,7 +18,6 @@ from ...spaces import Count, Number, Numbers
 from ._checked import one_shape
 from .retrieval import Head, check_heads, multi_head_profile, scaled_profile
 
-Shape = Literal["one minimum", "decreasing", "minimum and maximum", "other"]
 # Steps of two decades, then a tenth of one, then equal ones.
 GRID = np.concatenate([10.0 ** np.arange(-300, -12, 2), 10.0 ** np.arange(-12, -1.5, 0.1), np.linspace(0.035, 1, 250)])
 

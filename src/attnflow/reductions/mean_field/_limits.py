@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...models.schedules import at_time, depends_on_time
-from ._chart import Chart, centres, faces
+from ._chart import AbstractChart, centres, faces
 from ._field import cells_of_attention
 from ._reconstruction import quadrature_weights, with_ghosts
 
@@ -42,7 +42,7 @@ def details(masses: Float[np.ndarray, "T cells"], periodic: bool) -> Float[np.nd
     return np.sum(misplaced if periodic else misplaced[..., :-1], axis=-1)
 
 
-def narrow_attention(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, cells: int) -> str | None:
+def narrow_attention(model: Any, chart: AbstractChart, ts: np.ndarray, ends: np.ndarray, cells: int) -> str | None:
     """A sentence, if attention is narrower than a cell at one of these times."""
     changes = depends_on_time(model.attention) or not chart.periodic
     for k in some(len(ts) if changes else min(1, len(ts))):
@@ -55,7 +55,9 @@ def narrow_attention(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray,
     return None
 
 
-def deciding_tails(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, masses: np.ndarray) -> str | None:
+def deciding_tails(
+    model: Any, chart: AbstractChart, ts: np.ndarray, ends: np.ndarray, masses: np.ndarray
+) -> str | None:
     """A sentence, if the tails of a law on the line decide its velocity."""
     if chart.periodic:
         return None

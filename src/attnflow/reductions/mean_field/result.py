@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...flows import Outcome
 from ...models import AbstractModel
 from ...spaces import Count, Key, checked_key
-from ._chart import Chart, centres, chart_of, faces
+from ._chart import AbstractChart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
 
@@ -53,7 +53,7 @@ class MeanField:
     provenance: dict[str, Any]
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> AbstractChart:
         return chart_of(self.model)
 
     @property
