@@ -170,7 +170,7 @@ def test_the_point_of_a_face_is_nearest_in_the_norm_of_B():
     np.testing.assert_allclose(run.xs[-1, 3], (a + b) / 2, atol=1e-12)
 
 
-def test_tokens_that_have_not_arrived_are_not_certified():
+def test_tokens_that_have_not_arrived_are_not_certified(as_users_run):
     early = layers(af.models.hardmax_cloud("emerge"), LAYERS)
     early = eqx.tree_at(lambda run: (run.xs, run.ts), early, (early.xs[:21], early.ts[:21]))
     result = af.diagnostics.hardmax_limit(early)
