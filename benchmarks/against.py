@@ -1,6 +1,6 @@
 """`python -m benchmarks.against FOLDER [--save NAME]`: this checkout and another one, which take turns.
 
-Each has a process of its own, which computes a piece of work when it is told to and says how many seconds that took. A
+Each has a process of its own, which computes a piece of work on request and reports how many seconds that took. A
 busy machine slows both; the best run of each counts. Where more threads want to run than there are cores, seconds say
 little about how work is shared; the processor's time, of all threads together, still says how much work there is.
 """

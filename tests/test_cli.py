@@ -571,7 +571,7 @@ ENTRY = af.registry.Entry("model", "pinned", Pinned, "attention and a pull", spa
 
 
 class Spin(af.models.AbstractModel):
-    """Tokens that turn and see nobody."""
+    """Tokens that turn without attention."""
     space: af.spaces.AbstractSpace
 
     def __init__(self, space):
