@@ -22,7 +22,7 @@ import pytest  # noqa: E402
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
-# Compiled programs are kept, and looked at again by every collection of garbage: a twentieth of all time.
+# Every garbage collection scans all compiled programs, which takes a twentieth of the whole time.
 gc.set_threshold(50_000, 20, 50)
 
 

@@ -1,4 +1,4 @@
-"""A map that nobody here has heard of gets what it qualifies for by what it declares: score, values and reduction."""
+"""A map unknown to the library gets every feature that its declared score, values and reduction qualify it for."""
 
 import equinox as eqx
 import jax
@@ -77,7 +77,7 @@ def test_the_velocity_and_the_matrix_follow():
     np.testing.assert_allclose(SLOW.matrix(X, jnp.log(W), log=True), scores - BETA - np.log(8) + np.log(W), rtol=1e-12)
 
 
-def test_a_slower_clock_is_known_to_long_times():
+def test_long_times_use_a_slower_clock():
     """Eight times as slow as the shifted map: every merge comes eight times as late."""
     pair = af.sphere.on_circle(np.array([0.0, 0.1, 2.0]))
     slow, known = (af.long_time(af.SelfAttention(a), pair) for a in (SLOW, af.Unnormalized(BETA, shifted=True)))
@@ -127,7 +127,7 @@ class Best(Plain):
         return Hardmax(0.0)
 
 
-def test_a_selection_of_keys_is_known_to_the_kernels():
+def test_kernels_take_a_selection_of_keys():
     """Of trajectories on a GPU, which is interpreted here."""
     hard = af.SelfAttention(Best(jnp.asarray(BETA)))
     sampler = lambda key: af.sphere.uniform(n=5, d=2, key=key).astype(jnp.float32)  # noqa: E731
@@ -210,7 +210,7 @@ class Pulled(af.SelfAttention):
 
 
 @pytest.mark.parametrize("model", [af.SelfAttention(Halved(BETA)), Pulled(beta=BETA)])
-def test_what_computes_its_own_velocity_is_taken_at_its_word(model):
+def test_an_overridden_velocity_is_never_replaced(model):
     """No kernel, series or reduced equation stands in for a call, or a force, that was written anew."""
     assert not theory.exact(model)
     with pytest.raises(InputError, match="take simulate"):

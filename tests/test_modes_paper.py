@@ -26,16 +26,16 @@ def test_a21_circle_formula():
 
 @pytest.mark.parametrize("beta, expected", [(4.0, 2.4322), (9.0, 3.6594), (30.0, 6.6992)])
 def test_a21_circle_monte_carlo(beta, expected):
-    found = af.diagnostics.modes(circle_tokens(1000, 256, int(beta)), beta)
-    assert found.certified.all()
-    assert abs(found.count.mean() - expected) < 4 * found.count.std() / np.sqrt(1000)
+    result = af.diagnostics.modes(circle_tokens(1000, 256, int(beta)), beta)
+    assert result.certified.all()
+    assert abs(result.count.mean() - expected) < 4 * result.count.std() / np.sqrt(1000)
 
 
 def test_a22_gaussian_data():
-    found = af.diagnostics.modes(gaussian_tokens(1000, 1000, 0), 100.0)
-    inside = np.sum(np.abs(found.locations[..., 0]) <= float(af.reductions.belt(n=1000, beta=100.0)[1]), axis=-1)
-    assert found.certified.all()
-    assert abs(found.count.mean() - 8.726) < 0.25
+    result = af.diagnostics.modes(gaussian_tokens(1000, 1000, 0), 100.0)
+    inside = np.sum(np.abs(result.locations[..., 0]) <= float(af.reductions.belt(n=1000, beta=100.0)[1]), axis=-1)
+    assert result.certified.all()
+    assert abs(result.count.mean() - 8.726) < 0.25
     assert abs(inside.mean() - 7.268) < 0.22
 
 
@@ -115,8 +115,10 @@ def test_the_plateau_is_the_longest_stretch_of_log_t_with_more_than_one_cluster(
 
 
 def test_draws_are_shared_out_and_come_back_in_order():
-    found = each_draw(lambda r: {"square": r * r, "odd": r % 2}, 7)
-    assert found["square"].tolist() == [r * r for r in range(7)] and found["odd"].tolist() == [r % 2 for r in range(7)]
+    actual = each_draw(lambda r: {"square": r * r, "odd": r % 2}, 7)
+    assert actual["square"].tolist() == [r * r for r in range(7)] and actual["odd"].tolist() == [
+        r % 2 for r in range(7)
+    ]
 
 
 @pytest.mark.parametrize(

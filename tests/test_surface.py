@@ -75,7 +75,7 @@ def test_result_classes_come_out_of_a_call(label):
 
 @calls(lambda row: "valid" not in row.without)
 def test_the_call_is_valid(label):
-    """And it is documented, and says the same thing twice."""
+    """And it is documented, and gives the same numbers twice."""
     row = CALLS[label]
     assert row.object.__doc__
     if "repeats" not in row.without:

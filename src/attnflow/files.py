@@ -9,7 +9,7 @@ from .errors import FileError, InputError, shown
 
 
 def path_of(path: Any) -> Path:
-    """A path as users give it: text, or what stands for a path."""
+    """A path as users give it: text or a path-like object."""
     try:
         text = os.fspath(path)
         if isinstance(text, str) and text and "\0" not in text:

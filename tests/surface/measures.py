@@ -98,7 +98,7 @@ ROWS = [
     Call(
         "measures.sinkhorn_divergence",
         arguments=clouds(eps=0.5, tol=1e-9),
-        read=lambda found: found.value,
+        read=lambda result: result.value,
         traced=("x", "y"),
         tolerance=1e-6,
         points=("x", "y"),

@@ -38,7 +38,7 @@ class Show:
         return seconds, overlays(self.state, self.playback.start.model, wave, amplitude)
 
     def facts(self) -> dict[str, Any]:
-        """What the page should know of the run from its start."""
+        """The facts of a run that the page needs at its start."""
         start = self.playback.start
         return {
             "state": self.state.as_json(),
@@ -52,12 +52,12 @@ class Show:
         }
 
     def series(self) -> dict[str, Any] | None:
-        """What charts show of the whole run, where all of it is known."""
+        """The charts of the whole run, where it is computed in advance."""
         known = self.playback.known
         return None if known is None else self.instruments.series(*known)
 
     def row(self) -> list[Any]:
-        """What charts show of this moment."""
+        """The charts at this moment."""
         moment = self.playback.moment
         return row(moment.step, moment.t, self.instruments.quick(moment.x))
 
@@ -78,7 +78,7 @@ class Show:
         return frames.instruments(run, moment.step, moment.t, **self.instruments.slow(moment)._asdict())
 
     def token(self, index: int) -> dict[str, Any]:
-        """Where a token is and whom it attends to."""
+        """The position of a token and the tokens it attends to."""
         moment, weights = self.playback.moment, self.playback.start.weights
         x = np.asarray(moment.x[index], float)
         shares = self.instruments.attention_row(moment, index)

@@ -1,4 +1,4 @@
-"""What every diagnostic is given: a run, or tokens with leading axes; and how it goes through them."""
+"""The input of every diagnostic: a run, or tokens with leading axes; and the loop over its clouds."""
 
 import operator
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from ..checks import number
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models.frames import writable
-from ..spaces import Numbers, check_weights, is_concrete, warn_if_narrowed
+from ..spaces import Count, Numbers, check_weights, is_concrete, warn_if_narrowed
 
 Tokens = Run | Numbers
 """A run, or tokens `(..., n, d)`; then `weights (n,)` may be given, `None` for equal ones."""
@@ -62,7 +62,7 @@ class Clouds(NamedTuple):
         return self.grown()
 
 
-def clouds(tokens: Tokens, at: int | None = None, weights: Numbers | None = None) -> Clouds:
+def clouds(tokens: Tokens, at: Count | None = None, weights: Numbers | None = None) -> Clouds:
     """The tokens of a run at the saved time of index `at`, at all times if `None`; or those of an array."""
     if isinstance(tokens, Run):
         tokens.single()
@@ -99,7 +99,7 @@ def real_tokens(tokens: Numbers) -> Float[Array, "*batch n d"]:
 
 
 def reached(batch: Clouds) -> Clouds:
-    """The same clouds; refused in a sentence if tokens are not finite, of which nothing can be counted."""
+    """The same clouds; clouds with tokens that are not finite are refused in a sentence."""
     if is_concrete(batch.xs):
         finite = np.isfinite(np.asarray(batch.xs)).all(axis=(-2, -1))
         if not finite.all():
@@ -123,10 +123,10 @@ def saved_time(at: Any, count: int) -> int:
 
 def linking_distance(eps: Any) -> float:
     """A distance within which tokens are linked, at least 0; anything else is refused in a sentence."""
-    given = number("eps", eps)
-    if given < 0:
-        raise InputError(f"eps = {given} is no distance; take a number, at least 0.")
-    return given
+    distance = number("eps", eps)
+    if distance < 0:
+        raise InputError(f"eps = {distance} is no distance; take a number, at least 0.")
+    return distance
 
 
 def masses(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, " n"]:

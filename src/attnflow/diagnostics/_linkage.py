@@ -49,7 +49,7 @@ def components(x: Numbers, eps: Numbers) -> Int[Array, " n"]:
     def spread(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         labels, _ = carry
         lower = jnp.minimum(labels, least(labels))
-        # What a token learns from its neighbours, the root of its tree learns, too.
+        # A label that reaches a token is passed to the root of its tree.
         roots = labels.at[labels].min(lower)
         lower = jnp.minimum(lower, roots[labels])
         lower = lower[lower]
@@ -78,11 +78,11 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     finite = np.isfinite(x).all(axis=1)
     points = x[finite]
     side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
-    cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero, where tokens like to stand
+    cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero
     component = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
     while component.size:
         count = int(component.max()) + 1
-        edges = [_found(points, component, digit, eps) for digit in range((count - 1).bit_length())]
+        edges = [_neighbour_pairs(points, component, digit, eps) for digit in range((count - 1).bit_length())]
         pairs = np.concatenate([np.zeros((0, 2), int), *edges])
         if not len(pairs):
             break
@@ -94,7 +94,7 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     return labels
 
 
-def _found(points: np.ndarray, component: np.ndarray, digit: int, eps: float) -> np.ndarray:
+def _neighbour_pairs(points: np.ndarray, component: np.ndarray, digit: int, eps: float) -> np.ndarray:
     """Pairs of neighbouring components whose numbers differ in a binary digit."""
     one = (component >> digit & 1).astype(bool)
     pairs = []

@@ -1,8 +1,8 @@
-r"""What is left of the motion of clusters: an equilibrium, a metastable state, or something that rounding hides.
+r"""The remaining motion of clusters: an equilibrium, a metastable state, or a drift hidden by rounding.
 
 Clusters of softmax attention attract each other with forces of the order $e^{-\beta(1 - \cos u)}$, and a velocity is
 only known up to its rounding, $8\,\varepsilon\,(|F| + L|x|)$ with $F$ the force before projection and $L$ how it
-changes with the tokens. A slow state is therefore looked at in two ways.
+changes with the tokens. A slow state is therefore examined in two ways.
 
 **Where `long_time` applies** tokens that have met are one, at their mean, and the drift of what remains is computed
 from differences, in which nothing is lost (`flows/_merging.py`). One point rests, and so does a configuration whose
@@ -33,12 +33,12 @@ from ._clouds import Clouds, along, masses
 REST = 1e-3
 # The drift is computed for at most so many tokens that have not met; a cloud with more of them is just moving.
 SLOTS = 512
-# Attention is looked at among at most so many tokens.
+# Attention is computed among at most so many tokens.
 ATTENTIVE = 2048
 
 
 class Motion(NamedTuple):
-    """What is left of a motion, as in `Clusters`; arrays have the leading axes of the clouds."""
+    """The remaining motion, as in `Clusters`; arrays have the leading axes of the clouds."""
 
     state: Any = "unknown"
     time: Any = None
@@ -51,7 +51,7 @@ class Motion(NamedTuple):
 def remaining_motion(
     cloud: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
 ) -> Motion:
-    """What is left of the motion of the clouds of a run.
+    """The remaining motion of the clouds of a run.
 
     `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
     if tokens are linked within another distance.
@@ -195,7 +195,7 @@ def _where_exact(
     """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
     run: Any = cloud.run
     n, d = cloud.xs.shape[-2:]
-    slots, few = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
+    slots, tractable = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
     exact: Any = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
     exact = exact._make(np.asarray(a, float) for a in exact)
     one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
@@ -209,31 +209,31 @@ def _where_exact(
     hidden = exact.log_speed <= rounding
     verdict = np.where(visible, np.where(hidden, "below rounding", "moving"), "metastable")
     verdict = np.where(one | exact.resting.astype(bool), "at rest", verdict)
-    state = np.where(few, verdict, state)
-    time = np.where(few, np.where(state == "metastable", wait, np.inf), time)
+    state = np.where(tractable, verdict, state)
+    time = np.where(tractable, np.where(state == "metastable", wait, np.inf), time)
     # Of a velocity near its rounding few digits are left.
-    better = few & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
+    better = tractable & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
     return state, time, np.where(better, exact.log_speed, speed)
 
 
 def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Tokens that have met as one, in slots as `drift` takes them, and for which clouds there are few enough."""
+    """Tokens that have met as one, in slots as `drift` takes them, and the clouds with few enough of them."""
     T, n, d = xs.shape
     size = min(n, SLOTS)
     w = np.full(n, 1 / n) if w is None else np.asarray(w, float)
     x, mass = np.zeros((T, size, d), xs.dtype), np.zeros((T, size), xs.dtype)
-    labels, few = np.zeros((T, size), np.int32), np.zeros(T, bool)
+    labels, tractable = np.zeros((T, size), np.int32), np.zeros(T, bool)
     x[..., 0] = 1
     for t in range(T):
         heads, member = np.unique(first[t], return_inverse=True)
         if len(heads) > size or not np.isfinite(xs[t]).all():
             continue
-        few[t], k = True, len(heads)
-        share = w + 1e-300  # light tokens have a mean, too
+        tractable[t], k = True, len(heads)
+        share = w + 1e-300  # a mean that does not underflow for light tokens
         centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
         x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
         mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)
-    return (x, mass, labels), few
+    return (x, mass, labels), tractable
 
 
 def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str, ...]:
@@ -253,6 +253,6 @@ def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
     zonal = model.attention.zonal
     clock = "SA" if zonal.normalized else "shifted USA"
     log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
-    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
+    with np.errstate(over="ignore"):  # times beyond the largest number are infinite
         time = np.exp(np.asarray(log_time, float))
     return time if zonal.normalized else time / np.asarray(drifting.mass, float)

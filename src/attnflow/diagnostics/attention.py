@@ -1,4 +1,4 @@
-r"""Who listens to whom: attention matrices along a run, attention received, leaders."""
+r"""Attention matrices along a run, attention received, leaders."""
 
 import functools
 from typing import Any, NamedTuple
@@ -13,13 +13,15 @@ from ..flows import Run
 from ..models import HardmaxLayers, at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
-from ..spaces import Numbers
+from ..spaces import Count, Numbers
 from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
 
-def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
+def attention_matrix(
+    run: Run, *, at: Count | None = None, head: Count | None = None, log: bool = False
+) -> Float[Array, "*T n n"]:
     r"""The matrix $A$ with $\Gamma_\mu(x_i) = \sum_j A_{ij}\, V x_j$: row $i$ says what token $i$ reads.
 
     The weights of the keys are part of it. Rows sum to one for softmax, l2, hardmax and Sinkhorn (with equal weights
@@ -39,7 +41,7 @@ def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = 
 
 
 class Leaders(NamedTuple):
-    r"""Whom the tokens follow, at one time or at all.
+    r"""The tokens that others follow, at one time or at all.
 
     - `received (..., n)`: $\sum_i w_i A_{ij}$, the attention that token $j$ receives; for row-normalised maps it is a
       probability, and if all tokens received the same it would be the token's weight.
@@ -62,8 +64,8 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
-    """Attention received by every token, and whom each attends to most; in memory linear in the number of tokens.
+def leaders(run: Tokens, *, at: Count | None = None, head: Count | None = None) -> Leaders:
+    """Attention received by every token, and the key each attends to most; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
@@ -90,7 +92,7 @@ def _best(rows: Float[Array, "*T n"]) -> Int[Array, "*T"]:
 
 
 class Layers(NamedTuple):
-    """Hardmax layers with what a run knows of its tokens: layers at which they lead or are absorbed, and by whom."""
+    """Hardmax layers and the history of a run: layers at which tokens lead or are absorbed, and their leaders."""
 
     model: HardmaxLayers
     tol: Float[Array, ""]
@@ -116,7 +118,7 @@ class Layers(NamedTuple):
 
 
 def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
-    """The attention map of a run, one head of it, and who sees whom; refused in a sentence if it has no matrix."""
+    """The attention map of a run, one head of it, and its pairs; refused in a sentence if it has no matrix."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
     model: Any = run.model
@@ -158,7 +160,7 @@ def matrix_tiles(
     map_and_pairs: Any,
     log: bool = False,
 ) -> Any:
-    """`rows -> tile` of the attention matrix; what the map iterates for (Sinkhorn) is computed once."""
+    """`rows -> tile` of the attention matrix; the iteration of a map (Sinkhorn) is done once."""
     if isinstance(map_and_pairs, Layers):
         return map_and_pairs.tile(x, t, masses(x, w), log)
     attention, pairs = map_and_pairs

@@ -14,11 +14,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, is_concrete
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
 from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
 from ._linkage import components, tree_components
 from ._remaining_motion import Motion, remaining_motion
@@ -40,12 +40,12 @@ class Clusters:
     - `state`: what is left of the motion.
       `"moving"`: tokens move visibly in a time as long as the run. `"at rest"`: an equilibrium, shown to be one.
       `"metastable"`: no equilibrium, but nothing visible moves on the time scale of the run. `"below rounding"`: what
-      moves visibly in that time is slower than the rounding of velocities. `"unknown"`: there is no model to ask, or a
-      run that is itself in doubt.
+      moves visibly in that time is slower than the rounding of velocities. `"unknown"`: the run has no model, or is
+      itself in doubt.
     - `time`: about how long a metastable state lasts, until two of its clusters meet; infinite if that is not known, or
       beyond the largest number. For two clusters that is `two_cluster_time`; for more, that of the fastest pair.
     - `speed`: that of the fastest token; `rounding`, the rounding error of velocities; `rest`, the speed at which no
-      token would move by a thousandth of `eps` in a time as long as the whole run. `None` if there is no model to ask.
+      token would move by a thousandth of `eps` in a time as long as the whole run. `None` without a model.
       Of a run in $\mathbb R^d$ that stores its growth apart they are those of the true tokens.
     - `converged`: whether the clusters are final, `state == "at rest"`; `None` if that cannot be known.
     - `limits`: sentences that say why the answer may not be trusted.
@@ -105,12 +105,12 @@ def _last(value: Any) -> Any:
 def clusters(
     tokens: Tokens,
     *,
-    at: int | None = None,
-    eps: float | None = None,
-    weights: ArrayLike | None = None,
+    at: Count | None = None,
+    eps: Number | None = None,
+    weights: Numbers | None = None,
     space: AbstractSpace | None = None,
 ) -> Clusters:
-    """Who has met whom: connected components of tokens within `eps` of each other.
+    """Connected components of tokens within `eps` of each other.
 
     **Arguments:**
 
@@ -157,7 +157,7 @@ def clusters(
 
 
 def _check_finite(batch: Clouds) -> None:
-    """Refuse clouds of which some tokens are no numbers; one of which none is, among others, was not reached."""
+    """Refuse clouds with some tokens that are not finite; a cloud of a run with none that is was not reached."""
     finite = np.isfinite(np.asarray(batch.xs)).all(axis=-1)
     unreached = np.asarray(~finite.any(axis=-1) & (finite.ndim > 1 or batch.run is not None))
     lost = ~finite & ~unreached[..., None]
@@ -224,7 +224,7 @@ def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _motion(batch: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
-    """What is left of the motion; nothing is known of it without a model, or if the run is in doubt."""
+    """The remaining motion; unknown without a model, or if the run is in doubt."""
     run = batch.run
     if run is None or run.model is None:
         return Motion()

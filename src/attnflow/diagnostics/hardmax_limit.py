@@ -1,4 +1,4 @@
-r"""Where hardmax layers end: every token at a leader, or at a point of a face that is nearest to the origin.
+r"""The limit of hardmax layers: every token at a leader, or at the point of a face nearest to the origin.
 
 For $B$ symmetric and positive definite, and tokens that are distinct and not zero, there is a polytope $K$ whose
 vertices are the leaders, and every token converges to a point of a finite set in the boundary of $K$. A point of it
@@ -17,6 +17,7 @@ from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
 from ..models import HardmaxLayers
+from ..spaces import Number
 from ._final import linking_distance, plural
 from .hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
@@ -27,7 +28,7 @@ ROUNDING = 64  # or, where that is more, so many units in the last place of it
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HardmaxLimit:
-    r"""What the last layer of a run says of its limit. Printed, it is a verdict in words.
+    r"""The limit of a run, from its last layer. Printed, it is a verdict in words.
 
     - `leaders (m,)`: the indices of the leaders, in increasing order; `leader_layer (n,)`: from which layer on, -1 for
       other tokens.
@@ -98,8 +99,8 @@ class HardmaxLimit:
         return self.verdict
 
 
-def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
-    """Certify where the tokens of a run of `HardmaxLayers` have arrived, and say what has not.
+def hardmax_limit(run: Run, eps: Number | None = None) -> HardmaxLimit:
+    """Certify the limits of the tokens of a run of `HardmaxLayers`, and list the tokens that have not arrived.
 
     A token has arrived if it is within `eps` of its limit and what it reads in the next layer is not farther than twice
     that, whatever the step is: with a small alpha every token hardly moves, which is no sign of rest.

@@ -22,18 +22,17 @@ $\gamma > 8\varepsilon$ that of $\gamma > 0$. Derivations: docs/theory/metastabi
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import number
 from ..errors import InputError
-from ..spaces import Numbers, Sphere, check_tokens, check_weights
+from ..spaces import Number, Numbers, Sphere, check_tokens, check_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separation:
-    r"""What the theorem says of these tokens; printed, it is a sentence.
+    r"""The statement of the theorem for these tokens; printed, it is a sentence.
 
     - `separated`: whether the theorem applies, and `reason`, a sentence that says why (not).
     - `alpha`, `gamma`: see this module's text; `caps (n,)`: the cap of each token, -1 for none.
@@ -82,10 +81,10 @@ class Separation:
 def separation_report(
     x: Numbers,
     centres: Numbers,
-    eps: Any,
-    beta: Any,
+    eps: Number,
+    beta: Number,
     *,
-    lam: Any = None,
+    lam: Number | None = None,
     weights: Numbers | None = None,
     mean_field: bool = False,
 ) -> Separation:

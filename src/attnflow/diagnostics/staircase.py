@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Run
+from ..spaces import Number
 from ._clouds import along
 from .clusters import clusters
 from .energy import energy
@@ -90,7 +91,7 @@ class Staircase:
 
     @property
     def flat(self) -> tuple[Plateau, ...]:
-        """The plateaus that deserve the name, and the last state."""
+        """The flat plateaus, and the last state."""
         return tuple(p for p in self.plateaus if p.flat)
 
     def __repr__(self) -> str:
@@ -99,7 +100,7 @@ class Staircase:
         return f"Staircase({len(self.plateaus)} intervals, plateaus at {heights}, clock {self.clock!r})"
 
 
-def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
+def staircase(run: Run, clock: StaircaseClock = "log", *, eps: Number | None = None) -> Staircase:
     r"""The energy $\widehat E$ of a run against a clock that shows its plateaus, and these as data.
 
     **Arguments:**

@@ -1,4 +1,4 @@
-"""Whether the force of a model has the shape of its tokens; errors in the user's own code are not ours to explain.
+"""Whether the force of a model has the shape of its tokens; errors in the user's own code are raised unchanged.
 
 Shapes that do not fit raise an `InputError` with a sentence. An error in a function or a model of the user is raised
 unchanged.
@@ -55,16 +55,16 @@ def engines_of(
 
     def trace() -> tuple[Any, str | None, dict[str, str]]:
         with noted_choices() as choices:
-            force = eqx.filter_eval_shape(_force, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
+            force = eqx.filter_eval_shape(force_of, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
         names = "+".join(sorted({choice.engine.full_name for choice in choices}))
         return force, names or None, {k: why for choice in choices for k, why in choice.passed_over.items()}
 
-    force, names, passed_over = once("engines", _force, (kernel, model, x, w, key), trace)
+    force, names, passed_over = once("engines", force_of, (kernel, model, x, w, key), trace)
     if getattr(force, "shape", None) != x.shape:
         what = f"has shape {force.shape}" if hasattr(force, "shape") else f"is a {type(force).__name__}"
         raise InputError(f"the force {what} and the tokens have shape {x.shape}; return one vector for each token.")
     return names, passed_over
 
 
-def _force(kernel: str, model: AbstractModel, t: Array, x: Array, w: Array | None, key: Any) -> Any:
+def force_of(kernel: str, model: AbstractModel, t: Array | float, x: Array, w: Array | None, key: Any) -> Any:
     return model.force(t, x, w, key=key, kernel=kernel)

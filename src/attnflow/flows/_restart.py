@@ -1,4 +1,4 @@
-"""How a run goes on: from its last state, or from a saved time to a time before the next one."""
+"""Continuation of a run: from its last state, or from a saved time to a time before the next one."""
 
 import math
 from typing import Any
@@ -93,7 +93,7 @@ def _between(run: Run, row: int, time: float) -> Array:
 def _from(run: Run, model: Any, row: int, options: dict[str, Any]) -> Run:
     # Time goes on from the clock of the row, in full precision.
     arguments = {"t0": float(run.ts[row]), "weights": run.weights, **options}
-    if "leader_layer" in run.info:  # who leads and who is absorbed is part of the state
+    if "leader_layer" in run.info:  # the leaders and the absorbed tokens are part of the state
         from .hardmax_layers import through_layers
 
         return through_layers(model, run.xs[row], before=run, **arguments)

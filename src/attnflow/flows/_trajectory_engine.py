@@ -75,7 +75,7 @@ class Ensemble:
 
 
 class Interval(NamedTuple):
-    """What carries the realisations of a chunk from one observation to the next: `steps` steps of size `h`."""
+    """The integration of a chunk of realisations from one observation to the next: `steps` steps of size `h`."""
 
     model: Any
     h: Float[Array, ""]
@@ -98,7 +98,7 @@ class AbstractTrajectoryEngine(AbstractEngine):
     innermost = False
 
     def kernel(self, problem: Ensemble) -> str:
-        """What sums over pairs where single steps are taken."""
+        """The engine of the pair sums where single steps are taken."""
         if problem.sums_fill_vectors:
             return "auto"
         return "dense" if problem.n**2 <= DENSE_PAIRS else "blocked"

@@ -21,7 +21,7 @@ from ..spaces import is_concrete
 from ..threads import at_the_same_time, usable_cores
 
 
-class _Made:
+class _Once:
     """A value that the first thread to call `get` makes; other threads wait for it."""
 
     def __init__(self):
@@ -36,7 +36,7 @@ class _Made:
 
 
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
-_PROGRAMS: OrderedDict[Hashable, _Made] = OrderedDict()
+_PROGRAMS: OrderedDict[Hashable, _Once] = OrderedDict()
 _CAPACITY = 128
 _lock = threading.Lock()  # of the order in which programs were used
 
@@ -108,7 +108,7 @@ def _placed(tree: Any, device: Any) -> Any:
 
 
 def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable[[], Any], float]:
-    """What runs `fn(*args)`, and the seconds that it took to compile."""
+    """The compiled program of `fn(*args)`, and the seconds that it took to compile."""
     arrays, rest = eqx.partition(args, eqx.is_array)
     compile_seconds = 0.0
 
@@ -134,7 +134,7 @@ def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
 
 
 def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
-    """What `make` returned when it was last called for this function and arguments of these shapes."""
+    """The value that `make` returned when it was last called for this function and arguments of these shapes."""
     return _once(what, fn, args, make) if untraced(args) else make()
 
 
@@ -142,7 +142,7 @@ def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any])
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
     with _lock:
-        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Made()
+        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Once()
         while len(_PROGRAMS) > _CAPACITY:
             _PROGRAMS.popitem(last=False)
     return made.get(make)  # not under the lock: others go on while this compiles
@@ -161,8 +161,8 @@ def adjoint_of(args: Any) -> diffrax.AbstractAdjoint:
     return diffrax.ForwardMode() if untraced(args) else diffrax.RecursiveCheckpointAdjoint()
 
 
-# Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
-# Python when it is first called, by whichever thread comes first; one thread has no such race.
+# Programs with one of these have deadlocked, if rarely, on several CPU devices. The first thread that calls LAPACK
+# loads it through Python; a single thread has no such race.
 FACTORIZATIONS = frozenset(
     "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
 )

@@ -1,4 +1,4 @@
-"""Hardmax layers, one compiled scan: who leads, who moves, who is absorbed.
+"""Hardmax layers in one compiled scan: leaders, moving tokens, absorbed tokens.
 
 A layer finds the leaders among the tokens it is given, moves the others, and then (with `merge_tol`) absorbs those that
 have reached a leader. Leaders and absorptions are recorded, and become the events of the run.
@@ -154,7 +154,7 @@ def _absorbed(model: HardmaxLayers, w: Array, scales: Scales, k: Array, state: S
 
 
 def _look(model: HardmaxLayers, w: Array, scales: Scales, k: Array, state: State, apart: Array) -> State:
-    """Leaders among the tokens of layer k, and where all others will go. `apart`: how far each is from a leader."""
+    """Leaders among the tokens of layer k, and the targets of all others. `apart`: how far each is from a leader."""
     x = state.x
     competes = jnp.where(state.absorbed_by < 0, w, 0)
     seen = attended(model.queries(k, x), x, competes, model.tie_tol.astype(x.dtype) * scales.score)

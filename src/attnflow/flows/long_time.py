@@ -195,7 +195,7 @@ def _follow(
 
 
 class _Part(NamedTuple):
-    """What a compiled call gives: where it ended, rows and mergings with their numbers, and how it stands."""
+    """The result of a compiled call: its last state, rows and mergings with their numbers, and its outcome."""
 
     end: State
     full: Array  # whether the path continues in another part

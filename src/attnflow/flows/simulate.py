@@ -1,4 +1,4 @@
-"""The one verb: integrate a model from given tokens."""
+"""Integrate a model from given tokens."""
 
 import functools
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._doubtful_runs import doubted, report
-from ._force_shape import engines_of, fitting
+from ._force_shape import engines_of, fitting, force_of
 from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
@@ -50,7 +50,7 @@ def simulate(
     t1: ArrayLike | None = None,
     ts: Numbers | None = None,
     weights: Numbers | None = None,
-    solver: Any = "tsit5",
+    solver: str = "tsit5",
     dt: ArrayLike | None = None,
     rtol: ArrayLike | None = None,
     atol: ArrayLike | None = None,
@@ -94,8 +94,8 @@ def simulate(
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
     if isinstance(model, HardmaxLayers):
-        given = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
-        return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
+        arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
+        return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)
@@ -170,12 +170,8 @@ def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArr
     """Whether the cloud is large, there are devices to share it over, and the model allows it."""
     if len(x0) ** 2 <= DENSE_PAIRS or all_devices().size == 1:
         return False
-    _, operations = traced(_force, model, x0, w, key)
+    _, operations = traced(force_of, "blocked", model, 0.0, x0, w, key)
     return not operations & FACTORIZATIONS
-
-
-def _force(model: AbstractModel, x: Array, w: Array | None, key: PRNGKeyArray | None) -> Array:
-    return model.force(0.0, x, w, key=key, kernel="blocked")
 
 
 def _solve(
@@ -201,7 +197,7 @@ def _solve(
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
     solver = warm_started(scheme, model, w, plan.kernel, clock, x0)
-    late = scheme.late  # the error of the last step is seen after the end
+    late = scheme.late  # the error of the last step is known one step later
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         solver,

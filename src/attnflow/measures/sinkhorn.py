@@ -155,5 +155,5 @@ def _masses(w: Numbers | None, x: Array) -> Array:
     n = x.shape[0]
     if w is not None and is_concrete(w):
         finite_array("the weights", w)
-    given = check_weights(w, n)
-    return jnp.full(n, 1 / n, x.dtype) if given is None else given.astype(x.dtype)
+    checked = check_weights(w, n)
+    return jnp.full(n, 1 / n, x.dtype) if checked is None else checked.astype(x.dtype)

@@ -23,7 +23,7 @@ from .schedules import at_time as at_time
 from .schedules import jump_times as jump_times
 from .self_attention import SelfAttention as SelfAttention
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractModel",
     "AbstractRandomModel",

@@ -57,13 +57,13 @@ class AbstractModel(eqx.Module):
         *,
         kernel: str = "auto",
     ) -> Any:
-        """What calls of `force` near `(t, x)` may start from, their `state`, if the force iterates."""
+        """The `state` for calls of `force` near `(t, x)`, if the force iterates."""
         return None
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 
-        `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` ask for it.
+        `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` need it.
         """
         return None
 

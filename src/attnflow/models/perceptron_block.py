@@ -1,4 +1,4 @@
-r"""A perceptron beside attention: tokens on the sphere that feel one another and an external potential.
+r"""A perceptron beside attention: tokens on the sphere in the field of one another and of an external potential.
 
 $$ E(\mu) = \frac1{2\beta}\iint e^{\beta\langle x, y\rangle}\,d\mu\,d\mu + \int U\,d\mu, \qquad
    \dot x_i = \pm P_{x_i}\Big(\sum_j w_j e^{\beta\langle x_i, x_j\rangle}x_j + \nabla U(x_i)\Big), \qquad

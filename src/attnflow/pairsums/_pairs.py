@@ -104,11 +104,11 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
 
 
-def _labels(given: Any, name: str = "skip") -> Int[Array, " n"]:
+def _labels(values: Any, name: str = "skip") -> Int[Array, " n"]:
     try:
-        labels = jnp.asarray(given)
+        labels = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} = {shown(given)} holds no labels; give one integer per token.") from None
+        raise InputError(f"{name} = {shown(values)} holds no labels; give one integer per token.") from None
     if labels.ndim != 1 or not jnp.issubdtype(labels.dtype, jnp.integer):
         raise InputError(f"{name} has shape {labels.shape} and dtype {labels.dtype}; give one integer per token.")
     return labels
@@ -189,7 +189,7 @@ class Causal(AbstractPairs):
     def __init__(
         self,
         strict: bool = False,
-        slope: Any = None,
+        slope: Numbers | None = None,
         normalized: bool = False,
         at: Numbers | None = None,
         outside: bool | None = None,

@@ -132,8 +132,8 @@ class Inner(AbstractScore):
     @property
     def matrix(self) -> Float[Array, "d e"] | None:
         r"""$B$ or $Q^\top K$, whichever was given; `None` for the identity."""
-        given = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
-        return functools.reduce(matmul, given) if given else None
+        factors = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
+        return functools.reduce(matmul, factors) if factors else None
 
     @property
     def is_bilinear(self) -> bool:

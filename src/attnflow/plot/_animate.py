@@ -94,12 +94,12 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
     """Indices of the saved times nearest to evenly spaced ones."""
     if len(ts) <= most:
         return list(range(len(ts)))
-    wanted = np.linspace(ts[0], ts[-1], most)
-    return np.unique(np.abs(ts[:, None] - wanted).argmin(axis=0)).tolist()
+    targets = np.linspace(ts[0], ts[-1], most)
+    return np.unique(np.abs(ts[:, None] - targets).argmin(axis=0)).tolist()
 
 
 def _pictures(canvas: FigureCanvasAgg, views: list[Any], chosen: list[int]) -> Iterator[None]:
-    """Draw one time after the other into the canvas: what stands still once, and over it only what moves."""
+    """Draw one time after the other into the canvas: the fixed background once, and over it the moving artists."""
     figure = canvas.figure
     panels = []
     for place, view in enumerate(views):

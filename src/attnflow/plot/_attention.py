@@ -52,7 +52,7 @@ def attention(
 
 
 def _blocks(ax: Axes, sizes: np.ndarray) -> None:
-    """Lines between the clusters and their numbers beside them, if these are blocks that can be told apart."""
+    """Lines between the clusters and their numbers beside them, if the blocks are distinct."""
     ends = np.cumsum(sizes)
     if len(sizes) > ends[-1] / 2:
         ax.set(xticks=(), yticks=())

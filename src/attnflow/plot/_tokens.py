@@ -43,7 +43,7 @@ def size(frames: Frames) -> tuple[float, float]:
 
 
 def view_of(frames: Frames) -> Any:
-    """How these tokens are looked at: a class with `stage(ax)`, what stands still, and `actors(ax, at)`, the rest."""
+    """The view of these tokens: a class with `stage(ax)`, what stands still, and `actors(ax, at)`, the rest."""
     sphere = frames.space == "sphere"
     match frames.d:
         case 1:

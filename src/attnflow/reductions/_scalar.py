@@ -1,4 +1,4 @@
-r"""What the scalar reductions share: the clocks of the two maps, times that overflow, a quadrature rule."""
+r"""Shared parts of the scalar reductions: the clocks of the two maps, times that overflow, a quadrature rule."""
 
 import functools
 import warnings
@@ -56,25 +56,25 @@ def angle_between(name: str, u: Numbers) -> Array:
     return angles
 
 
-def one_number(**given: Array) -> None:
+def one_number(**arrays: Array) -> None:
     """Refuse an array where one number is meant."""
-    for name, value in given.items():
+    for name, value in arrays.items():
         if value.ndim:
             raise InputError(f"{name} has shape {value.shape}; give one number, and take jax.vmap for several.")
 
 
-def together(**given: Array) -> list[Array]:
+def together(**arrays: Array) -> list[Array]:
     """Arrays of one shape, or one sentence saying which do not fit."""
-    shape = one_shape(**given)
-    return [jnp.broadcast_to(value, shape) for value in given.values()]
+    shape = one_shape(**arrays)
+    return [jnp.broadcast_to(value, shape) for value in arrays.values()]
 
 
-def one_shape(**given: Array | np.ndarray) -> tuple[int, ...]:
+def one_shape(**arrays: Array | np.ndarray) -> tuple[int, ...]:
     """The shape that all these broadcast to."""
     try:
-        return np.broadcast_shapes(*(values.shape for values in given.values()))
+        return np.broadcast_shapes(*(values.shape for values in arrays.values()))
     except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in given.items() if values.ndim)
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items() if values.ndim)
         raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
 
 

@@ -22,7 +22,7 @@ from .sphere import Sphere as Sphere
 
 SPACES: dict[str, type[AbstractSpace]] = {Sphere.name: Sphere, Euclidean.name: Euclidean}
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "SPACES",
     "AbstractSpace",

@@ -1,4 +1,4 @@
-r"""What the bounds say of the flow: where its tokens are, and how far two of its laws can part.
+r"""Consequences of the bounds for the flow: the ball of its tokens, and the distance of two of its laws.
 
 Attention reads from the convex hull of the values, so that tokens which start in a ball of radius $R_0$ stay in one of
 radius $R(t) = R_0e^{\|V\|t}$. If $\Lambda(R)$ bounds the norm of the derivative in the ball of radius $R$ for every

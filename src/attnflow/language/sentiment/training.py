@@ -2,7 +2,7 @@ r"""Training of the classifier on token ids: one compiled program for an epoch, 
 
 Binary cross-entropy, Adam, gradients clipped by their norm, $\alpha$ kept $\ge 0$ after every step. The start, the
 order of the reviews and all else follow from `key`. On a GPU sums over repeated words come in any order, so that two
-runs differ in the last digits, unless XLA is asked for determinism (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
+runs differ in the last digits, unless XLA is deterministic (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
 """
 
 import functools
@@ -188,11 +188,11 @@ def _scores(parameters: Parameters, ids: Any, form: Form, temperature: float) ->
 _jitted_scores = jax.jit(_scores, static_argnums=(2, 3))
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    unknown = sorted(set(given) - set(Settings._fields))
+def _settings(arguments: dict[str, Any]) -> Settings:
+    unknown = sorted(set(arguments) - set(Settings._fields))
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join(Settings._fields)}.")
-    chosen = Settings(**given)
+    chosen = Settings(**arguments)
     chosen = chosen._replace(**{name: whole(name, getattr(chosen, name)) for name in ("layers", "batch")})
     for name in ("temperature", "learning_rate", "clip"):
         value = getattr(chosen, name)

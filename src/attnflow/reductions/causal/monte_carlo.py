@@ -168,8 +168,8 @@ def estimate_correlations(
     # Standard errors come from batches: there should be many of them.
     together = max(1, min(together, replicas // 64))
     many = max(2, -(-replicas // together))
-    given = (tokens, jnp.asarray(t, jnp.result_type(float)), key, steps, modes, method, together, equal_time)
-    batches = np.asarray(timed_rows(_batches, *given, rows=np.arange(many), unroll=False).value, float)
+    arguments = (tokens, jnp.asarray(t, jnp.result_type(float)), key, steps, modes, method, together, equal_time)
+    batches = np.asarray(timed_rows(_batches, *arguments, rows=np.arange(many), unroll=False).value, float)
     if not np.isfinite(batches).all():
         raise InputError(f"the flow to t = {t:g} is not finite in {steps} steps; give a smaller dt, t or beta.")
     return Correlations(batches, together, equal_time)
