@@ -17,8 +17,7 @@ from attnflow.files import write_atomically
 from attnflow.flows import compiled
 from attnflow.flows.compiled import _understood, compiler_options, timed_call, timed_rows
 
-
-# What users run takes long to compile; where a program is compared with itself, the options of the tests do.
+# The options of users compile slowly; where a program is compared with itself, the options of the tests serve.
 QUICK = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
 
 
