@@ -5,9 +5,9 @@ import os
 import pathlib
 
 # Tests run thousands of small programs once or twice, and compiling them is most of the time. With these options XLA
-# compiles them in three quarters of the time, to code that is as fast for tests. (Level 0 compiles faster still, to code
-# three times as slow in long computations.) `make test XLA=default` tests the options of users, and so do the tests that
-# start a program of their own without XLA_FLAGS.
+# compiles them in three quarters of the time, to code that is as fast for tests. (Level 0 compiles faster still, to
+# code three times as slow in long computations.) `make test XLA=default` tests the options of users, and so do the
+# tests that start a program of their own without XLA_FLAGS.
 QUICK_COMPILATION = (
     "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true "
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
