@@ -26,6 +26,7 @@ INHERITED = (
 )
 
 
+@functools.cache
 def versions(compute: Callable[..., Any]) -> dict[str, str]:
     """The versions that the result of `compute` depends on; `sources` is a hash of the code."""
     return {**_installed(), "sources": sources(compute)[:12]}
