@@ -10,20 +10,21 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..checks import whole
+from ..engines import Choice
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._doubtful_runs import doubted, report
-from ._force_shape import engines_of, fitting, force_of
+from ._force_shape import Force, fitting, traced_force
 from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
-from .compiled import FACTORIZATIONS, adjoint_of, timed_call, traced
+from .compiled import FACTORIZATIONS, adjoint_of, timed_call
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
@@ -123,13 +124,12 @@ def simulate(
     if mesh is not None:
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     with progress_bar(progress), fitting(x0.shape):
-        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
+        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or len(x0) ** 2 <= DENSE_PAIRS
         devices = 1 if alone else all_devices().size
         sums = SumsOfRun(model, x0, w, start, end - start, tolerance, devices, partitioned=mesh is not None)
-        chosen, choice = sums.choose(kernel)
+        chosen, choice, force = _engine(sums, kernel, key)
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
-        ran, passed_over = engines_of(chosen, model, start, x0, w, key)
         plan = _Plan(solver, chosen, max_steps, progress, adjoint_of(inputs))
         timed = timed_call(_solve, plan, *inputs)
     xs, code, steps = on_one_device(timed.value) if choice.engine.on_all_devices else timed.value
@@ -143,13 +143,13 @@ def simulate(
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
         info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * numbers["since"])}),
-        provenance={"engine": engine_record(kernel, ran, choice.passed_over | passed_over)}
+        provenance={"engine": engine_record(kernel, force.engines, choice.passed_over | force.passed_over)}
         | provenance(
             t0=start,
             t1=end,
             solver=solver,
             max_steps=max_steps,
-            kernel=ran,
+            kernel=force.engines,
             kernel_requested=kernel,
             save=save,
             throw=throw,
@@ -166,12 +166,13 @@ def simulate(
     return run
 
 
-def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
-    """Whether the cloud is large, there are devices to share it over, and the model allows it."""
-    if len(x0) ** 2 <= DENSE_PAIRS or all_devices().size == 1:
-        return False
-    _, operations = traced(force_of, "blocked", model, 0.0, x0, w, key)
-    return not operations & FACTORIZATIONS
+def _engine(sums: SumsOfRun, kernel: str, key: PRNGKeyArray | None) -> tuple[str, Choice, Force]:
+    """The kernel argument of the sums, the choice behind it, and the force; factorizations stay on one device."""
+    chosen, choice = sums.choose(kernel)
+    force = traced_force(chosen, sums.model, sums.start, sums.x0, sums.w, key)
+    if sums.devices > 1 and force.operations & FACTORIZATIONS:
+        return _engine(sums._replace(devices=1), kernel, key)
+    return chosen, choice, force
 
 
 def _solve(
