@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..checks import whole
 from ..engines import Choice
 from ..errors import InputError
-from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
+from ..models import AbstractModel, AbstractRandomModel, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
@@ -94,7 +94,7 @@ def simulate(
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
-    if isinstance(model, HardmaxLayers):
+    if model.has_leaders:
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
     x0 = check_tokens(x0, model.space)
