@@ -124,7 +124,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
         raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
-    if model is not None and model.has_leaders:
+    if getattr(model, "has_leaders", False):
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
         what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
