@@ -1,4 +1,4 @@
-"""Transformers that are built and not trained: every weight is computed from the data, and what they do is proved."""
+"""Transformers and flows that are built and not trained: every weight is computed, and what they do is proved."""
 
 from .interpolation import (
     InterpolatingClassifier,
@@ -6,5 +6,24 @@ from .interpolation import (
     interpolate,
     interpolation_classifier,
 )
+from .schedules import (
+    AbstractPiece,
+    MonotonePL,
+    ReluPiece,
+    ReluPieces,
+    Schedule,
+    ShearProfile,
+)
 
-__all__ = ["InterpolatingClassifier", "InterpolatingTransformer", "interpolate", "interpolation_classifier"]
+__all__ = [
+    "AbstractPiece",
+    "InterpolatingClassifier",
+    "InterpolatingTransformer",
+    "MonotonePL",
+    "ReluPiece",
+    "ReluPieces",
+    "Schedule",
+    "ShearProfile",
+    "interpolate",
+    "interpolation_classifier",
+]

@@ -1,0 +1,13 @@
+"""Schedules of weights: maps of R^d composed of the exact flows of one ReLU neuron after another.
+
+`ReluPiece` is one neuron, `ReluPieces` many of them as arrays; `ShearProfile` and `MonotonePL` are many neurons,
+evaluated at once. `Schedule` composes them. The derivation is in docs/theory/relu-schedules.md.
+"""
+
+from .monotone_pl import MonotonePL
+from .piece import AbstractPiece, Moved
+from .relu_piece import ReluPiece, ReluPieces
+from .schedule import Schedule
+from .shear_profile import ShearProfile
+
+__all__ = ["AbstractPiece", "MonotonePL", "Moved", "ReluPiece", "ReluPieces", "Schedule", "ShearProfile"]
