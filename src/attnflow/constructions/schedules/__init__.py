@@ -5,7 +5,8 @@ evaluated at once. `Schedule` composes them. The derivation is in docs/theory/re
 """
 
 from .monotone_pl import MonotonePL
-from .piece import AbstractPiece, Moved
+from ._tiles import Moved as Moved
+from .piece import AbstractPiece
 from .relu_piece import ReluPiece, ReluPieces
 from .schedule import Schedule
 from .shear_profile import ShearProfile

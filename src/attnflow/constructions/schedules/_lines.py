@@ -54,3 +54,19 @@ class Lines:
 def _larger(x: np.ndarray) -> np.ndarray:
     """The larger size of every two neighbours."""
     return np.maximum(abs(x[1:]), abs(x[:-1]))
+
+
+def along(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    r"""$\langle a, x\rangle$ of rows, summed in one order wherever a row stands; a coordinate vector reads exactly."""
+    s = np.zeros(len(x))
+    for j in np.flatnonzero(a):
+        s += a[j] * x[:, j]
+    return s
+
+
+def moved_along(x: np.ndarray, f: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Rows $x + fw$; coordinates where w is 0 are the same numbers."""
+    y = x.copy()
+    for j in np.flatnonzero(w):
+        y[:, j] += w[j] * f
+    return y

@@ -12,8 +12,9 @@ import numpy as np
 from ...errors import InputError
 from ...spaces import Numbers
 from ._checked import direction, increasing, number, vector
-from ._lines import Lines
-from .piece import AbstractPiece, Moved
+from ._lines import Lines, along, moved_along
+from ._tiles import Moved
+from .piece import AbstractPiece
 from .relu_piece import ReluPiece
 
 
@@ -73,9 +74,9 @@ class MonotonePL(AbstractPiece):
             self.e, self.y_knots, self.x_knots, left_slope=1 / self.left_slope, right_slope=1 / self.right_slope
         )
 
-    def carry(self, x: np.ndarray) -> Moved:
-        s = x @ self.e
-        return Moved(x + (self.lines(s) - s)[:, None] * self.e, np.log(self.lines.slope_at(s)))
+    def carry_tile(self, x: np.ndarray) -> Moved:
+        s = along(x, self.e)
+        return Moved(moved_along(x, self.lines(s) - s, self.e), np.log(self.lines.slope_at(s)))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         y, slopes = self.y_knots, self.lines.slopes

@@ -2,28 +2,23 @@
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._checked import points
+from ._tiles import Moved, in_tiles
 
 if TYPE_CHECKING:
     from .relu_piece import ReluPiece
 
 
-class Moved(NamedTuple):
-    r"""Points after a map, `x (n, d)`, and $\log|\det|$ of its Jacobian where each came from, `log_det (n,)`."""
-
-    x: np.ndarray
-    log_det: np.ndarray
-
-
 class AbstractPiece(abc.ABC):
     """A part of a schedule: a flow for a time `duration`, known in closed form.
 
-    A piece gives `carry` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands for,
+    A piece gives `carry_tile` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands for,
     and `expand` lists them.
     """
 
@@ -48,24 +43,32 @@ class AbstractPiece(abc.ABC):
         """The piece that brings points back."""
 
     @abc.abstractmethod
-    def carry(self, x: np.ndarray) -> Moved:
-        """The images of points `(n, d)` of float64, and the log determinants there."""
+    def carry_tile(self, x: np.ndarray) -> Moved:
+        """What `carry` gives, for a few thousand points of float64 at most."""
 
     @abc.abstractmethod
     def expand(self) -> "tuple[ReluPiece, ...]":
         """The neurons, first to last."""
 
+    def carry(self, x: Numbers) -> Moved:
+        """The images of points `(n, d)`, and the log determinants there: `forward` and `log_det` in one."""
+        moved = in_tiles(self.carry_tile, points("x", x, self.d))
+        if not (known := np.isfinite(moved.x)).all():
+            k = int(np.argmin(known.all(axis=1)))
+            raise InputError(f"point {k}, {shown(np.asarray(x)[k].tolist())}, is moved beyond the range of float64.")
+        return moved
+
     def forward(self, x: Numbers) -> np.ndarray:
         """The images of points `(n, d)`."""
-        return self.carry(points("x", x, self.d)).x
+        return self.carry(x).x
 
     def inverse(self, y: Numbers) -> np.ndarray:
         """The points `(n, d)` whose images these are."""
-        return self.inverted.carry(points("y", y, self.d)).x
+        return self.inverted.carry(y).x
 
     def log_det(self, x: Numbers) -> np.ndarray:
         r"""$\log|\det D\Phi(x)|$ at points `(n, d)`."""
-        return self.carry(points("x", x, self.d)).log_det
+        return self.carry(x).log_det
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and all(map(_same, _values(self), _values(other)))

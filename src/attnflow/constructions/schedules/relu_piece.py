@@ -9,6 +9,7 @@ The sign of $s$ never changes, so that the flow of $-w$ is the inverse.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -16,7 +17,9 @@ import numpy as np
 from ...errors import InputError
 from ...spaces import Numbers
 from ._checked import doubles, frozen, number, vector
-from .piece import AbstractPiece, Moved
+from ._kernel import neurons_on_tile
+from ._tiles import Moved
+from .piece import AbstractPiece
 
 
 @final
@@ -33,6 +36,7 @@ class ReluPiece(AbstractPiece):
         w, t = vector("w", w), number("t", t)
         _check_times("t", np.array(t))
         vars(self).update(w=w, a=vector("a", a, len(w)), b=number("b", b), t=t)
+        _check_growth(t * (self.a[None] @ self.w))
 
     @classmethod
     def translation(cls, w: Numbers, t: float = 1.0) -> "ReluPiece":
@@ -56,8 +60,8 @@ class ReluPiece(AbstractPiece):
     def inverted(self) -> "ReluPiece":
         return ReluPiece(-self.w, self.a, self.b, self.t)
 
-    def carry(self, x: np.ndarray) -> Moved:
-        return ReluPieces.of(self).carry(x)
+    def carry_tile(self, x: np.ndarray) -> Moved:
+        return ReluPieces.of(self).carry_tile(x)
 
     def expand(self) -> "tuple[ReluPiece, ...]":
         return (self,)
@@ -84,6 +88,7 @@ class ReluPieces(AbstractPiece):
         t = np.full(len(W), number("t", t)) if np.ndim(t) == 0 else _fitting("t", t, W.shape[:1])
         _check_times("t", t)
         vars(self).update(W=W, A=A, b=b, t=frozen(t))
+        _check_growth(self.growth)
 
     @classmethod
     def of(cls, *pieces: "ReluPiece | ReluPieces") -> "ReluPieces":
@@ -106,21 +111,17 @@ class ReluPieces(AbstractPiece):
     def inverted(self) -> "ReluPieces":
         return ReluPieces(-self.W[::-1], self.A[::-1], self.b[::-1], self.t[::-1])
 
-    @property
+    @cached_property
     def growth(self) -> np.ndarray:
         r"""$ct = t\langle a, w\rangle$ of every piece: by its exponential it expands volume where it is on."""
         return self.t * np.einsum("pd,pd->p", self.A, self.W)
 
-    def carry(self, x: np.ndarray) -> Moved:
-        x, log_det = x.copy(), np.zeros(len(x))
-        growth = self.growth
-        steps = (self.t * phi(growth))[:, None] * self.W
-        for a, b, step, ct in zip(self.A, self.b, steps, growth, strict=True):
-            s = x @ a + b
-            on = s > 0
-            x[on] += s[on, None] * step
-            log_det += np.where(on, ct, 0.0)
-        return Moved(x, log_det)
+    @cached_property
+    def _steps(self) -> np.ndarray:
+        return (self.t * phi(self.growth))[:, None] * self.W
+
+    def carry_tile(self, x: np.ndarray) -> Moved:
+        return Moved(*neurons_on_tile(x, self._steps, self.A, self.b, self.growth))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(map(ReluPiece, self.W, self.A, self.b.tolist(), self.t.tolist()))
@@ -152,3 +153,11 @@ def _fitting(name: str, value: Numbers, shape: tuple[int, ...]) -> np.ndarray:
 def _check_times(name: str, t: np.ndarray) -> None:
     if (t <= 0).any():
         raise InputError(f"{name} = {t.min():g} is no duration; take t > 0, and -w to run a piece backwards.")
+
+
+def _check_growth(ct: np.ndarray) -> None:
+    if (far := np.flatnonzero(~(abs(ct) <= 700))).size:
+        k = int(far[0])
+        raise InputError(
+            f"piece {k} expands volume by e^{ct[k]:.4g}, beyond the range of float64; take a shorter time."
+        )

@@ -16,8 +16,9 @@ from jaxtyping import PRNGKeyArray
 
 from ...errors import InputError, shown
 from ...spaces import Numbers
-from ._checked import doubles, points
-from .piece import AbstractPiece, Moved
+from ._checked import doubles
+from ._tiles import Moved
+from .piece import AbstractPiece
 from .relu_piece import ReluPiece, ReluPieces
 
 
@@ -103,10 +104,10 @@ class Schedule(AbstractPiece):
         """`after @ first`, as maps are composed."""
         return Schedule([first]).then(self) if isinstance(first, AbstractPiece) else NotImplemented
 
-    def carry(self, x: np.ndarray) -> Moved:
+    def carry_tile(self, x: np.ndarray) -> Moved:
         log_det = np.zeros(len(x))
         for piece in self._packed:
-            x, more = piece.carry(x)
+            x, more = piece.carry_tile(x)
             log_det += more
         return Moved(x, log_det)
 
@@ -115,7 +116,7 @@ class Schedule(AbstractPiece):
 
         `base` has `log_density(x) -> (n,)`, or is that function.
         """
-        x, log_det = self.inverted.carry(points("y", y, self.d))
+        x, log_det = self.inverted.carry(y)
         known = base.log_density if isinstance(base, Density) else base
         if not callable(known):
             raise InputError(f"base = {shown(base)} has no log_density; give a law, or a function of points.")

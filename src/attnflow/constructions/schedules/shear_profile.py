@@ -12,8 +12,9 @@ import numpy as np
 from ...errors import InputError
 from ...spaces import Numbers
 from ._checked import direction, increasing, number, vector
-from ._lines import Lines
-from .piece import AbstractPiece, Moved
+from ._lines import Lines, along, moved_along
+from ._tiles import Moved
+from .piece import AbstractPiece
 from .relu_piece import ReluPiece
 
 
@@ -79,8 +80,8 @@ class ShearProfile(AbstractPiece):
             self.a, self.w, self.knots, -self.values, left_slope=-self.left_slope, right_slope=-self.right_slope
         )
 
-    def carry(self, x: np.ndarray) -> Moved:
-        return Moved(x + self.lines(x @ self.a)[:, None] * self.w, np.zeros(len(x)))
+    def carry_tile(self, x: np.ndarray) -> Moved:
+        return Moved(moved_along(x, self.lines(along(x, self.a)), self.w), np.zeros(len(x)))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         first, jumps = self.lines.neurons
