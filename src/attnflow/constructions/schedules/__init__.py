@@ -4,8 +4,8 @@
 evaluated at once. `Schedule` composes them. The derivation is in docs/theory/relu-schedules.md.
 """
 
-from .monotone_pl import MonotonePL
 from ._tiles import Moved as Moved
+from .monotone_pl import MonotonePL
 from .piece import AbstractPiece
 from .relu_piece import ReluPiece, ReluPieces
 from .schedule import Schedule

@@ -5,7 +5,7 @@ every knot, which changes the slope on its right. Knot k stands at $y_k$ when it
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class MonotonePL(AbstractPiece):
     T sends `x_knots (K,)` to `y_knots (K,)`, both increasing; slopes beyond are by default those next to them. It
     counts K + 2 pieces, or K + 1 if the first knot stays.
     """
+
+    kind: ClassVar[str] = "monotone"
 
     e: np.ndarray
     x_knots: np.ndarray

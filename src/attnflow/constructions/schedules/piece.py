@@ -2,13 +2,17 @@
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from ...errors import InputError, shown
+from ...files import write_atomically
 from ...spaces import Numbers
 from ._checked import points
+from ._json import parsed, read, written
 from ._tiles import Moved, in_tiles
 
 if TYPE_CHECKING:
@@ -18,9 +22,11 @@ if TYPE_CHECKING:
 class AbstractPiece(abc.ABC):
     """A part of a schedule: a flow for a time `duration`, known in closed form.
 
-    A piece gives `carry_tile` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands for,
-    and `expand` lists them.
+    A piece gives `carry_tile` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands
+    for, and `expand` lists them.
     """
+
+    kind: ClassVar[str]  # its name in files
 
     @property
     @abc.abstractmethod
@@ -69,6 +75,37 @@ class AbstractPiece(abc.ABC):
     def log_det(self, x: Numbers) -> np.ndarray:
         r"""$\log|\det D\Phi(x)|$ at points `(n, d)`."""
         return self.carry(x).log_det
+
+    def to_json(self) -> str:
+        """The piece as JSON, to the last digit."""
+        return written(self)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the piece as JSON, to the last digit; `load` reads it back."""
+        return write_atomically(path, written(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The piece that `to_json` wrote; other texts are refused in a sentence."""
+        return cls._checked_kind(parsed(text, cls._kinds()))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """The piece that `save` wrote; other files are refused in a sentence."""
+        return cls._checked_kind(read(path, cls._kinds()))
+
+    @classmethod
+    def _kinds(cls) -> dict[str, type["AbstractPiece"]]:
+        """The pieces of this library by their names in files; a file can make no others."""
+        return {
+            one.kind: one for one in AbstractPiece.__subclasses__() if one.__module__.rpartition(".")[0] == __package__
+        }
+
+    @classmethod
+    def _checked_kind(cls, piece: Any) -> Self:
+        if not isinstance(piece, cls):
+            raise InputError(f"this is a {type(piece).__name__} and no {cls.__name__}; load it as what it is.")
+        return piece
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and all(map(_same, _values(self), _values(other)))

@@ -10,7 +10,7 @@ The sign of $s$ never changes, so that the flow of $-w$ is the inverse.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from .piece import AbstractPiece
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ReluPiece(AbstractPiece):
     r"""The flow of $w\,(\langle a, x\rangle + b)_+$ for a time $t$: `w (d,)`, `a (d,)`, numbers `b` and `t > 0`."""
+
+    kind: ClassVar[str] = "neuron"
 
     w: np.ndarray
     a: np.ndarray
@@ -74,6 +76,8 @@ class ReluPiece(AbstractPiece):
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ReluPieces(AbstractPiece):
     """Neurons one after another: `W (p, d)`, `A (p, d)`, `b (p,)`, `t (p,)`."""
+
+    kind: ClassVar[str] = "neurons"
 
     W: np.ndarray
     A: np.ndarray

@@ -9,7 +9,7 @@ exact, with no solver of differential equations and no estimate of a trace.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, cast, final, runtime_checkable
+from typing import ClassVar, Protocol, cast, final, runtime_checkable
 
 import numpy as np
 from jaxtyping import PRNGKeyArray
@@ -45,6 +45,8 @@ class Schedule(AbstractPiece):
     `pieces` is the number of neurons, `switches` the number of jumps of the weights between them, `blocks` the pieces
     as they were given.
     """
+
+    kind: ClassVar[str] = "schedule"
 
     blocks: tuple[AbstractPiece, ...]
 

@@ -5,7 +5,7 @@ interpolation, exact at its knots, where sums of steep neurons would lose their 
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class ShearProfile(AbstractPiece):
     piece for every knot where the slope jumps, one for a translation unless the first value is 0, and one for a slope
     on the left.
     """
+
+    kind: ClassVar[str] = "shear"
 
     a: np.ndarray
     w: np.ndarray
