@@ -30,9 +30,18 @@ class Grid:
         return np.zeros(self.d) if self.box is None else self.box[0]
 
     @property
+    def upper(self) -> np.ndarray:
+        return np.ones(self.d) if self.box is None else self.box[1]
+
+    @property
+    def sides(self) -> np.ndarray:
+        """Of the box."""
+        return self.upper - self.lower
+
+    @property
     def h(self) -> np.ndarray:
         """The sides of a cell."""
-        return (np.ones(self.d) if self.box is None else self.box[1] - self.box[0]) / self.n
+        return self.sides / self.n
 
     @property
     def cells(self) -> int:
@@ -46,6 +55,14 @@ class Grid:
     @property
     def centres(self) -> np.ndarray:
         return self.lower + (self.columns + 0.5) * self.h
+
+    def parts(self, q: int) -> np.ndarray:
+        """Midpoints of $q^d$ equal parts of a cell, in units of its sides."""
+        return (np.indices((q,) * self.d).reshape(self.d, -1).T + 0.5) / q
+
+    def midpoints(self, q: int) -> np.ndarray:
+        """Those of all cells: `(n^d, q^d, d)`."""
+        return self.lower + (self.columns[:, None] + self.parts(q)) * self.h
 
     def cell(self, x: np.ndarray) -> np.ndarray:
         """The index of the cell that holds each of the points `(m, d)`."""
