@@ -64,7 +64,7 @@ def _piece(record: Any, kinds: dict[str, Callable[..., Any]], inside: bool = Fal
         raise ValueError(f"{shown(kind)} is no kind of piece")
     fields = {name: value for name, value in record.items() if name != "kind"}
     if kind == "schedule":
-        blocks = fields.pop("blocks")
+        blocks = fields.pop("blocks", None)
         if fields or not isinstance(blocks, list):
             raise ValueError("a schedule has blocks and nothing else")
         return kinds[kind]([_piece(one, kinds, inside=True) for one in blocks])

@@ -71,6 +71,10 @@ class MonotonePL(AbstractPiece):
         return len(self.x_knots) + 1 + int(self.x_knots[0] != self.y_knots[0])
 
     @property
+    def duration(self) -> float:
+        return float(self.count)
+
+    @property
     def inverted(self) -> "MonotonePL":
         return MonotonePL(
             self.e, self.y_knots, self.x_knots, left_slope=1 / self.left_slope, right_slope=1 / self.right_slope
@@ -88,6 +92,18 @@ class MonotonePL(AbstractPiece):
         pieces.append(ReluPiece(-np.log(slopes[0]) * self.e, -self.e, y[0]))
         pieces += [ReluPiece(np.log(s / p) * self.e, self.e, -k) for s, p, k in zip(slopes[1:], before, y, strict=True)]
         return tuple(pieces)
+
+    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+        k, part = divmod(t, 1.0)
+        return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
+
+    def _first(self, k: int) -> tuple[AbstractPiece, ...]:
+        """The first k neurons, fused."""
+        kept = k - (self.count - len(self.x_knots))
+        if kept <= 0:
+            return self.expand()[:k]
+        known = {"left_slope": self.left_slope, "right_slope": self.lines.slopes[kept]}
+        return (MonotonePL(self.e, self.x_knots[:kept], self.y_knots[:kept], **known),)
 
     def __repr__(self) -> str:
         return f"MonotonePL: {len(self.x_knots)} knots, {self.count} pieces of R^{self.d}"

@@ -39,9 +39,9 @@ class AbstractPiece(abc.ABC):
         """How many pieces of constant weights this is."""
 
     @property
+    @abc.abstractmethod
     def duration(self) -> float:
         """The time it takes."""
-        return float(self.count)
 
     @property
     @abc.abstractmethod
@@ -55,6 +55,10 @@ class AbstractPiece(abc.ABC):
     @abc.abstractmethod
     def expand(self) -> "tuple[ReluPiece, ...]":
         """The neurons, first to last."""
+
+    @abc.abstractmethod
+    def until(self, t: float) -> "tuple[AbstractPiece, ...]":
+        """What it does until a time `0 <= t <= duration` after it started: whole neurons, and a part of one."""
 
     def carry(self, x: Numbers) -> Moved:
         """The images of points `(n, d)`, and the log determinants there: `forward` and `log_det` in one."""

@@ -68,6 +68,9 @@ class ReluPiece(AbstractPiece):
     def expand(self) -> "tuple[ReluPiece, ...]":
         return (self,)
 
+    def until(self, t: float) -> "tuple[ReluPiece, ...]":
+        return (ReluPiece(self.w, self.a, self.b, t),) if t > 0 else ()
+
     def __repr__(self) -> str:
         return f"ReluPiece(w={self.w.tolist()}, a={self.a.tolist()}, b={self.b!r}, t={self.t!r})"
 
@@ -129,6 +132,29 @@ class ReluPieces(AbstractPiece):
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(map(ReluPiece, self.W, self.A, self.b.tolist(), self.t.tolist()))
+
+    def until(self, t: float) -> "tuple[ReluPieces, ...]":
+        return self.split(t)[0]
+
+    def split(self, t: float) -> "tuple[tuple[ReluPieces, ...], tuple[ReluPieces, ...]]":
+        """The neurons before a time and those after it; one that runs then becomes two."""
+        ends = np.cumsum(self.t)
+        k = int(np.searchsorted(ends, t, side="right"))
+        if k == self.count:
+            return (self,), ()
+        done = t - (ends[k - 1] if k else 0.0)
+        before = ((self._part(slice(k)),) if k else ()) + ((self._part(slice(k, k + 1), done),) if done > 0 else ())
+        after = (self._part(slice(k, None)) if done <= 0 else self._shortened(k, done),)
+        return (ReluPieces.of(*before),) if before else (), after
+
+    def _part(self, which: slice, t: float | None = None) -> "ReluPieces":
+        return ReluPieces(self.W[which], self.A[which], self.b[which], self.t[which] if t is None else t)
+
+    def _shortened(self, k: int, done: float) -> "ReluPieces":
+        """From piece k on, which has run for some time."""
+        t = self.t[k:].copy()
+        t[0] -= done
+        return ReluPieces(self.W[k:], self.A[k:], self.b[k:], t)
 
     def __repr__(self) -> str:
         return f"ReluPieces: {self.count} pieces of R^{self.d}"

@@ -15,8 +15,11 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...errors import InputError, shown
+from ...flows import Run
+from ...models import ReluFlow
 from ...spaces import Numbers
 from ._checked import doubles
+from ._run import check_within, model_of, run_of
 from ._tiles import Moved
 from .piece import AbstractPiece
 from .relu_piece import ReluPiece, ReluPieces
@@ -145,6 +148,31 @@ class Schedule(AbstractPiece):
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(neuron for piece in self.blocks for neuron in piece.expand())
+
+    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+        check_within(t, self.duration)
+        pieces: list[AbstractPiece] = []
+        for piece in self.blocks:
+            if t <= 0:
+                break
+            pieces += [piece] if t >= piece.duration else piece.until(t)
+            t -= piece.duration
+        return tuple(pieces)
+
+    def to_model(self) -> ReluFlow:
+        """The neurons of `expand` as a model that `af.simulate` integrates, from 0 to `duration`.
+
+        Needs `af.precision("float64")`.
+        """
+        return model_of(self.expand())
+
+    def to_run(self, x: Numbers, weights: Numbers | None = None, *, ts: Numbers | None = None) -> Run:
+        """The way of points `(n, d)`, as `af.simulate` would give it, at times `ts` from 0 to `duration`.
+
+        By default those are the ends of blocks, or of neurons that come as arrays, at most 201 of them. Rows are
+        exact; `run.at` goes on from them in closed form. Needs `af.precision("float64")`.
+        """
+        return run_of(self, x, weights, ts)
 
     def __repr__(self) -> str:
         return f"Schedule: {self.pieces} pieces of R^{self.d}, {self.switches} switches, time {self.duration:g}"

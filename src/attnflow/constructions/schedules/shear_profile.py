@@ -77,6 +77,10 @@ class ShearProfile(AbstractPiece):
         return int(self.values[0] != 0) + int(first != 0) + int(np.count_nonzero(jumps))
 
     @property
+    def duration(self) -> float:
+        return float(self.count)
+
+    @property
     def inverted(self) -> "ShearProfile":
         return ShearProfile(
             self.a, self.w, self.knots, -self.values, left_slope=-self.left_slope, right_slope=-self.right_slope
@@ -92,6 +96,20 @@ class ShearProfile(AbstractPiece):
             pieces.append(ReluPiece(first * self.w, -self.a, self.knots[0]))
         pieces += [ReluPiece(c * self.w, self.a, -k) for c, k in zip(jumps, self.knots, strict=True) if c != 0]
         return tuple(pieces)
+
+    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+        k, part = divmod(t, 1.0)
+        return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
+
+    def _first(self, k: int) -> tuple[AbstractPiece, ...]:
+        """The first k neurons, fused."""
+        slopes, (left, jumps) = self.lines.slopes, self.lines.neurons
+        before = int(self.values[0] != 0) + int(left != 0)
+        if k <= before:
+            return self.expand()[:k]
+        kept = np.flatnonzero(jumps)[k - before - 1] + 1
+        known = {"left_slope": self.left_slope, "right_slope": slopes[kept]}
+        return (ShearProfile(self.a, self.w, self.knots[:kept], self.values[:kept], **known),)
 
     def __repr__(self) -> str:
         return f"ShearProfile: {len(self.knots)} knots, {self.count} pieces of R^{self.d}"
