@@ -6,6 +6,7 @@ from .interpolation import (
     interpolate,
     interpolation_classifier,
 )
+from .maps import CellFlow, approximate_map, maurey_schedule, permutation_flow, polar_flow
 from .schedules import (
     AbstractPiece,
     MonotonePL,
@@ -17,6 +18,7 @@ from .schedules import (
 
 __all__ = [
     "AbstractPiece",
+    "CellFlow",
     "InterpolatingClassifier",
     "InterpolatingTransformer",
     "MonotonePL",
@@ -24,6 +26,10 @@ __all__ = [
     "ReluPieces",
     "Schedule",
     "ShearProfile",
+    "approximate_map",
     "interpolate",
     "interpolation_classifier",
+    "maurey_schedule",
+    "permutation_flow",
+    "polar_flow",
 ]

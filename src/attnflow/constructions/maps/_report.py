@@ -74,7 +74,7 @@ def report(flow: "CellFlow", given: GivenMap | None, count: Any, key: Key | None
     m, grid, rng = whole("points", count, least=2, most=10**8), flow.grid, generator(key)
     x = grid.lower + grid.sides * rng.random((m, grid.d))
     wanted = _images(flow, given, x)
-    squares = np.where(flow.in_ramps(x), 0.0, _squares(flow(x) - wanted))
+    squares = np.where(flow.in_ramps(x), 0.0, _squares(flow.schedule.forward(x) - wanted))
     ramps = _square_in_ramps(flow, given, max(m // 10, 2), rng)
     J = np.ones(m) if given is None else given.determinants(x) if given.derivative else None
     tv, kl = (None, None) if J is None else _laws(flow, wanted, J)
@@ -110,7 +110,7 @@ def _laws(flow: "CellFlow", y: np.ndarray, J: np.ndarray) -> tuple[Estimate, Est
 def _square_in_ramps(flow: "CellFlow", given: GivenMap | None, each: int, rng: np.random.Generator) -> Estimate:
     """The part of the mean square that points in ramps have."""
     x, mass = edge_points(flow.grid, flow.stretch, each, rng)
-    terms = mass * np.where(flow.in_ramps(x), _squares(flow(x) - _images(flow, given, x)), 0.0)
+    terms = mass * np.where(flow.in_ramps(x), _squares(flow.schedule.forward(x) - _images(flow, given, x)), 0.0)
     return Estimate(float(terms.sum()), float(terms.std() * math.sqrt(len(terms))))
 
 

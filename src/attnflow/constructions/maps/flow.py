@@ -1,6 +1,7 @@
 """What `approximate_map` returns: a schedule that moves the cells of a box, and how it came about."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import AttnflowWarning, InputError
 from ...spaces import Key, Numbers
 from ..schedules import AbstractPiece, Schedule
 from ..schedules._checked import points
@@ -116,7 +117,9 @@ class CellFlow:
     # What it does ----------------------------------------------------------------------------------------------------
 
     def __call__(self, x: Numbers) -> np.ndarray:
-        """The images of points `(m, d)`."""
+        """The images of points `(m, d)`. A warning tells of points on edges of cells, which land anywhere."""
+        x = points("x", x, self.d)
+        self._warn_of_edges(x)
         return self.schedule.forward(x)
 
     def inverse(self, y: Numbers) -> np.ndarray:
@@ -191,6 +194,17 @@ class CellFlow:
 
     def __repr__(self) -> str:
         return f"CellFlow: {self.n}^{self.d} cells, {self.counts.merged} pieces of R^{self.d}"
+
+    def _warn_of_edges(self, x: np.ndarray) -> None:
+        cells = (x - self.grid.lower) / self.grid.h
+        near = (abs(cells - np.round(cells)) <= self.eta / 2).any(axis=1)
+        if lost := int(self.in_ramps(x[near]).sum()):
+            warnings.warn(
+                f"{lost} of {len(x)} points lie on edges of the {self.n}^{self.d} cells, in ramps, and land anywhere; "
+                "`in_ramps` says which. Take other points, such as midpoints of a mesh.",
+                AttnflowWarning,
+                stacklevel=3,
+            )
 
     @property
     def _compress(self) -> Stage:
