@@ -11,16 +11,21 @@ from ...errors import AttnflowWarning, InputError
 
 def doubles(name: str, value: Any) -> np.ndarray:
     """Finite numbers in float64; coarser floating-point numbers are converted, with a warning."""
-    dtype = getattr(value, "dtype", None)
     array = finite_array(name, value)
+    narrow(name, value)
+    return array
+
+
+def narrow(name: str, value: Any) -> None:
+    """Say a word where numbers are coarser than float64."""
+    dtype = getattr(value, "dtype", None)
     if dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8:
         warnings.warn(
             f"{name} is {np.dtype(dtype).name} and was converted to float64, with no more digits than it had; "
             "af.precision('float64') before arrays are made keeps them.",
             AttnflowWarning,
-            stacklevel=4,
+            stacklevel=2,
         )
-    return array
 
 
 def vector(name: str, value: Any, d: int | None = None) -> np.ndarray:

@@ -68,6 +68,10 @@ class ReluPiece(AbstractPiece):
     def expand(self) -> "tuple[ReluPiece, ...]":
         return (self,)
 
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        return ReluPieces.of(self).log_det_range
+
     def until(self, t: float) -> "tuple[ReluPiece, ...]":
         return (ReluPiece(self.w, self.a, self.b, t),) if t > 0 else ()
 
@@ -132,6 +136,10 @@ class ReluPieces(AbstractPiece):
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(map(ReluPiece, self.W, self.A, self.b.tolist(), self.t.tolist()))
+
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        return float(np.minimum(self.growth, 0).sum()), float(np.maximum(self.growth, 0).sum())
 
     def until(self, t: float) -> "tuple[ReluPieces, ...]":
         return self.split(t)[0]
