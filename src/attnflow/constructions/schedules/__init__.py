@@ -8,7 +8,8 @@ from ._report import ScheduleReport
 from ._tiles import Moved as Moved
 from .monotone_pl import MonotonePL
 from .piece import AbstractPiece
-from .relu_piece import ReluPiece, ReluPieces
+from .relu_piece import ReluPiece
+from .relu_pieces import ReluPieces
 from .schedule import Schedule
 from .shear_profile import ShearProfile
 

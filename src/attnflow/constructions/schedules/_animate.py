@@ -14,8 +14,10 @@ from ...plot import PALETTE
 from ...plot.film import Panel, film, film_for
 from ...spaces import Numbers, check_weights
 from ._checked import points
-from ._film import Curve, Density, Moment, Paths, Points, along_way, box_of, moments
+from ._film_line import Curve, Paths
+from ._film_plane import Density, Points
 from ._laws import log_density_of
+from ._moments import Moment, along_way, box_of, moments
 
 CERTAIN = (PALETTE["vermillion"], PALETTE["blue"], PALETTE["orange"], "#333333")  # few pixels of a film have them
 

@@ -57,7 +57,7 @@ def points(name: str, value: Any, d: int) -> np.ndarray:
     """Rows `(n, d)`."""
     array = doubles(name, value)
     if array.ndim != 2 or array.shape[1] != d:
-        raise InputError(f"{name} has shape {array.shape} ; give points of R^{d} as rows (n, {d}).")
+        raise InputError(f"{name} has shape {array.shape}; give points of R^{d} as rows (n, {d}).")
     return array
 
 
@@ -76,4 +76,14 @@ def increasing(name: str, value: Any) -> np.ndarray:
 def frozen(array: np.ndarray) -> np.ndarray:
     """The same array, which nobody can write to: pieces are values."""
     array.flags.writeable = False
+    return array
+
+
+def masses(value: Any, n: int) -> np.ndarray:
+    """Weights of n points, none negative."""
+    array = doubles("weights", value)
+    if array.shape != (n,):
+        raise InputError(f"weights have shape {array.shape} and there are {n} points; give one weight for each.")
+    if (array < 0).any():
+        raise InputError(f"weights[{int(array.argmin())}] = {array.min():g} is negative; give weights >= 0.")
     return array

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...spaces import Numbers
-from .relu_piece import ReluPieces
+from .relu_pieces import ReluPieces
 
 Effect = Literal["translation", "shear", "expansion", "compression"]
 PARALLEL = 1e-12  # a neuron whose cosine of w and a is below this keeps volume

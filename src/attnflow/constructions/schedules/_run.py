@@ -14,7 +14,7 @@ from ...flows.provenance import provenance
 from ...models import Piecewise, ReluFlow
 from ...spaces import Numbers, check_weights
 from ._checked import increasing, points
-from .relu_piece import ReluPieces
+from .relu_pieces import ReluPieces
 
 MOST = 201  # rows of a run, unless times are given
 

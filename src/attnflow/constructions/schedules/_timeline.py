@@ -9,12 +9,11 @@ from matplotlib.colors import LinearSegmentedColormap, SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ...errors import InputError
 from ...plot import PALETTE, new_figure, style
 from ...spaces import Numbers
-from ._checked import doubles, points
+from ._checked import masses, points
 from ._report import effects
-from .relu_piece import ReluPieces
+from .relu_pieces import ReluPieces
 from .shear_profile import ShearProfile
 
 COLOURS = {
@@ -116,9 +115,7 @@ def _shares(ax: Axes, share: np.ndarray, edges: np.ndarray) -> None:
 def _share_on(schedule: Any, x: Numbers, weights: Numbers | None) -> np.ndarray:
     r"""The mass of the points with $\langle a, x\rangle + b > 0$ when each neuron runs."""
     here = points("x", x, schedule.d)
-    mass = np.full(len(here), 1 / len(here)) if weights is None else doubles("weights", weights)
-    if mass.shape != (len(here),):
-        raise InputError(f"weights have shape {mass.shape} and there are {len(here)} points; give one for each.")
+    mass = np.full(len(here), 1 / len(here)) if weights is None else masses(weights, len(here))
     shares = []
     for piece in schedule.blocks:
         start = here

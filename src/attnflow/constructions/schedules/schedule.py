@@ -20,13 +20,15 @@ from ...errors import InputError, shown
 from ...flows import Run
 from ...models import ReluFlow
 from ...spaces import Numbers
-from ._checked import doubles
+from ._checked import masses
 from ._laws import BaseDensity, BaseSampler, log_density_of, sample_of
+from ._python import program
 from ._report import ScheduleReport, report_of
 from ._run import check_within, model_of, run_of
 from ._tiles import Moved
 from .piece import AbstractPiece
-from .relu_piece import ReluPiece, ReluPieces
+from .relu_piece import ReluPiece
+from .relu_pieces import ReluPieces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,10 +128,7 @@ class Schedule(AbstractPiece):
         y = self.forward(x)
         if weights is None:
             return y, None
-        w = doubles("weights", weights)
-        if w.shape != y.shape[:1]:
-            raise InputError(f"weights have shape {w.shape} and there are {len(y)} points; give one weight for each.")
-        return y, w
+        return y, masses(weights, len(y))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(neuron for piece in self.blocks for neuron in piece.expand())
@@ -192,6 +191,10 @@ class Schedule(AbstractPiece):
         from ._animate import animate
 
         return animate(self, path, x, base, weights, frames, fps, dpi)
+
+    def program(self) -> str:
+        """Python that makes this schedule again, to the last digit, to paste into a program or a notebook."""
+        return program(self)
 
     def to_model(self) -> ReluFlow:
         """The neurons of `expand` as a model that `af.simulate` integrates, from 0 to `duration`.
