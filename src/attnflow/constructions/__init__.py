@@ -13,6 +13,7 @@ from .schedules import (
     ReluPiece,
     ReluPieces,
     Schedule,
+    ScheduleReport,
     ShearProfile,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "ReluPiece",
     "ReluPieces",
     "Schedule",
+    "ScheduleReport",
     "ShearProfile",
     "approximate_map",
     "interpolate",

@@ -1,24 +1,20 @@
 """A run as a film."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 
 from ..checks import number, whole
 from ..errors import InputError, shown
-from ..files import path_of, write_atomically
+from ..files import path_of
 from ._data import Camera, Frames, camera_of, read, resolution
 from ._marks import TOKEN, pale
-from ._style import new_figure, style
 from ._tokens import size, view_of
-from .film import film_for
+from .film import film, film_for
 
 
 def animate(
@@ -39,19 +35,16 @@ def animate(
     - `beside="staircase"` draws the energy against the logarithm of time next to the tokens, with its plateaus.
     """
     path = path_of(path)
-    film = film_for(path, (TOKEN["color"], *pale(np.array([to_rgba(TOKEN["color"])]))))
+    film_for(path)  # before anything is computed
     fps, dpi, max_frames = number("fps", fps, 0.1), resolution(dpi), whole("max_frames", max_frames)
     frames = read(run)
     if frames.logarithmic:
         frames = _paced(frames, max_frames)
     views = [view_of(frames)(frames, trails, camera_of(camera)), *_beside(beside, run, frames)]
     width, height = size(frames)
-    with style():
-        figure = new_figure(width + 4.6 * (len(views) - 1), height)
-        figure.set_dpi(dpi)
-        canvas = FigureCanvasAgg(figure)
-        pictures = _pictures(canvas, views, _spread(frames.ts, max_frames))
-        return write_atomically(path, film(canvas, pictures, fps))
+    colours = (TOKEN["color"], *pale(np.array([to_rgba(TOKEN["color"])])))
+    shape = width + 4.6 * (len(views) - 1), height
+    return film(path, views, _spread(frames.ts, max_frames), shape, fps=fps, dpi=dpi, certain=colours)
 
 
 def _beside(name: str | None, run: Any, frames: Frames) -> list[Any]:
@@ -82,45 +75,3 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
         return list(range(len(ts)))
     wanted = np.linspace(ts[0], ts[-1], most)
     return np.unique(np.abs(ts[:, None] - wanted).argmin(axis=0)).tolist()
-
-
-def _pictures(canvas: FigureCanvasAgg, views: list[Any], chosen: list[int]) -> Iterator[None]:
-    """Draw one time after the other into the canvas: what stands still once, and over it only what moves."""
-    figure = canvas.figure
-    panels = []
-    for place, view in enumerate(views):
-        ax = figure.add_subplot(1, len(views), place + 1, projection="3d" if view.in_space else None)
-        view.stage(ax)
-        panels.append((view, ax, set(ax.get_children())))
-        view.actors(ax, chosen[-1])  # the layout makes room for the longest title
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    above = [_above(ax, still) for _, ax, still in panels]
-    canvas.draw()
-    background = canvas.copy_from_bbox(figure.bbox)
-    for at in chosen:
-        canvas.restore_region(background)
-        for (view, ax, still), over in zip(panels, above, strict=True):
-            view.actors(ax, at)
-            moving: list[Artist] = [a for a in ax.get_children() if a not in still]
-            for artist in sorted([*moving, *over], key=lambda a: a.zorder):
-                if view.in_space and hasattr(artist, "do_3d_projection"):
-                    artist.do_3d_projection()  # pyright: ignore[reportAttributeAccessIssue]
-                ax.draw_artist(artist)
-            for artist in moving:
-                artist.remove()
-        yield
-
-
-def _above(ax: Any, still: set[Artist]) -> list[Artist]:
-    """What stands still but above the lowest of what moves (half of the globe's grid), and the title: drawn again with
-    every frame. What moves is taken away, so that the background can be drawn."""
-    moving: list[Artist] = [a for a in ax.get_children() if a not in still]
-    lowest = min(a.zorder for a in moving)
-    above: list[Artist] = [a for a in (*ax.collections, *ax.lines, *ax.patches, *ax.texts) if a.zorder > lowest]
-    above = [ax.title, *(a for a in above if a in still)]
-    for artist in above:
-        artist.set_animated(True)
-    for artist in moving:
-        artist.remove()
-    return above

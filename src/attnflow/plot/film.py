@@ -2,19 +2,53 @@
 
 import io
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.animation import FFMpegWriter
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from PIL import Image
 
 from ..errors import InputError
+from ..files import write_atomically
+from ._style import new_figure, style
 
 Film = Callable[[FigureCanvasAgg, Iterable[None], float], bytes]
+
+
+@runtime_checkable
+class Panel(Protocol):
+    """One part of a film: what stands still is drawn once by `stage`, what moves for every frame by `actors`."""
+
+    in_space: ClassVar[bool]
+
+    def stage(self, ax: Axes) -> None: ...
+
+    def actors(self, ax: Axes, at: int) -> None: ...
+
+
+def film(
+    path: Path,
+    panels: Sequence[Panel],
+    chosen: Sequence[int],
+    size: tuple[float, float],
+    *,
+    fps: float,
+    dpi: float,
+    certain: Sequence[Any] = (),
+) -> Path:
+    """Write the panels, side by side, at the `chosen` indices, as a film of that `size` in inches."""
+    made = film_for(path, certain)
+    with style():
+        figure = new_figure(*size)
+        figure.set_dpi(dpi)
+        canvas = FigureCanvasAgg(figure)
+        return write_atomically(path, made(canvas, _pictures(canvas, panels, chosen), fps))
 
 
 def film_for(path: Path, certain: Sequence[Any] = ()) -> Film:
@@ -33,6 +67,48 @@ def film_for(path: Path, certain: Sequence[Any] = ()) -> Film:
         case ".mp4":
             raise InputError(f"{path.name!r} needs ffmpeg, which is not installed; end the name with .gif instead.")
     raise InputError(f"cannot animate to {path.name!r}; end the name with .mp4 or .gif.")
+
+
+def _pictures(canvas: FigureCanvasAgg, views: Sequence[Panel], chosen: Sequence[int]) -> Iterator[None]:
+    """Draw one time after the other into the canvas: what stands still once, and over it only what moves."""
+    figure = canvas.figure
+    panels = []
+    for place, view in enumerate(views):
+        ax = figure.add_subplot(1, len(views), place + 1, projection="3d" if view.in_space else None)
+        view.stage(ax)
+        panels.append((view, ax, set(ax.get_children())))
+        view.actors(ax, chosen[-1])  # the layout makes room for the longest title
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    above = [_above(ax, still) for _, ax, still in panels]
+    canvas.draw()
+    background = canvas.copy_from_bbox(figure.bbox)
+    for at in chosen:
+        canvas.restore_region(background)
+        for (view, ax, still), over in zip(panels, above, strict=True):
+            view.actors(ax, at)
+            moving: list[Artist] = [a for a in ax.get_children() if a not in still]
+            for artist in sorted([*moving, *over], key=lambda a: a.zorder):
+                if view.in_space and hasattr(artist, "do_3d_projection"):
+                    artist.do_3d_projection()  # pyright: ignore[reportAttributeAccessIssue]
+                ax.draw_artist(artist)
+            for artist in moving:
+                artist.remove()
+        yield
+
+
+def _above(ax: Any, still: set[Artist]) -> list[Artist]:
+    """What stands still but above the lowest of what moves (half of the globe's grid), and the title: drawn again with
+    every frame. What moves is taken away, so that the background can be drawn."""
+    moving: list[Artist] = [a for a in ax.get_children() if a not in still]
+    lowest = min(a.zorder for a in moving)
+    above: list[Artist] = [a for a in (*ax.collections, *ax.lines, *ax.patches, *ax.texts) if a.zorder > lowest]
+    above = [ax.title, *(a for a in above if a in still)]
+    for artist in above:
+        artist.set_animated(True)
+    for artist in moving:
+        artist.remove()
+    return above
 
 
 class _Writer(FFMpegWriter):

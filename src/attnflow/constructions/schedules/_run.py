@@ -14,15 +14,14 @@ from ...flows.provenance import provenance
 from ...models import Piecewise, ReluFlow
 from ...spaces import Numbers, check_weights
 from ._checked import increasing, points
-from .relu_piece import ReluPiece, ReluPieces
+from .relu_pieces import ReluPieces
 
 MOST = 201  # rows of a run, unless times are given
 
 
-def model_of(neurons: Sequence[ReluPiece]) -> ReluFlow:
+def model_of(many: ReluPieces) -> ReluFlow:
     """Neurons one after another as a model; the last one stays on."""
     _check_precision()
-    many = ReluPieces.of(*neurons)
     jumps = jnp.asarray(np.cumsum(many.t)[:-1])
     w, a, b = (Piecewise(jumps, jnp.asarray(values)) for values in (many.W, many.A, many.b))
     return ReluFlow(w, a, b)
@@ -30,7 +29,7 @@ def model_of(neurons: Sequence[ReluPiece]) -> ReluFlow:
 
 def run_of(schedule: Any, x: Numbers, weights: Numbers | None, ts: Numbers | None) -> Run:
     """The way of points through a schedule."""
-    model = model_of(schedule.expand())
+    model = model_of(schedule.neurons)
     x = points("x", x, schedule.d)
     w = check_weights(weights, len(x))
     wanted = _ends(schedule.blocks) if ts is None else increasing("ts", ts)

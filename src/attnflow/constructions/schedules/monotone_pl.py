@@ -93,6 +93,11 @@ class MonotonePL(AbstractPiece):
         pieces += [ReluPiece(np.log(s / p) * self.e, self.e, -k) for s, p, k in zip(slopes[1:], before, y, strict=True)]
         return tuple(pieces)
 
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        logs = np.log(self.lines.slopes)
+        return float(logs.min()), float(logs.max())
+
     def until(self, t: float) -> tuple[AbstractPiece, ...]:
         k, part = divmod(t, 1.0)
         return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())

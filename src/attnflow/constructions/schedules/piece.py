@@ -56,6 +56,11 @@ class AbstractPiece(abc.ABC):
     def expand(self) -> "tuple[ReluPiece, ...]":
         """The neurons, first to last."""
 
+    @property
+    @abc.abstractmethod
+    def log_det_range(self) -> tuple[float, float]:
+        """Two numbers between which `log_det` lies everywhere."""
+
     @abc.abstractmethod
     def until(self, t: float) -> "tuple[AbstractPiece, ...]":
         """What it does until a time `0 <= t <= duration` after it started: whole neurons, and a part of one."""

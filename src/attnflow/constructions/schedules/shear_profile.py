@@ -97,6 +97,10 @@ class ShearProfile(AbstractPiece):
         pieces += [ReluPiece(c * self.w, self.a, -k) for c, k in zip(jumps, self.knots, strict=True) if c != 0]
         return tuple(pieces)
 
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
     def until(self, t: float) -> tuple[AbstractPiece, ...]:
         k, part = divmod(t, 1.0)
         return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
