@@ -16,7 +16,10 @@ def checked_grid(n: Any, d: Any, eta: Any, box: Any) -> Grid:
     """A grid of `n` cells along each of at least two axes, with ramps that float64 can hold."""
     n, eta = whole("n", n, least=2, most=CELLS), number("eta", eta)
     corners = None if box is None else _corners(box)
-    d = whole("d", d, most=20) if corners is None else len(corners[0])
+    of_box = 2 if corners is None else len(corners[0])
+    d = of_box if d is None else whole("d", d, most=20)
+    if corners is not None and d != of_box:
+        raise InputError(f"d = {d} and the box has dimension {of_box}; leave out d.")
     if d < 2:
         raise InputError(
             "d = 1 leaves no direction to shear along; take d >= 2, or a MonotonePL for a map of the line."

@@ -46,7 +46,7 @@ class MapReport:
       `tv` by at most about `ramp_mass`; with them the relative entropy is infinite, as they lead out of the box.
     - `rms_identity`, `tv_identity`: the same numbers of the map that moves nothing, for scale.
     - `derivative`: how determinants are known.
-    - `pieces`, `unmerged`, `switches`: what the flow costs.
+    - `pieces`, `unmerged`, `switches`: what the flow costs; `weight_norm`: its largest weight, that of the ramps.
     """
 
     points: int
@@ -61,12 +61,14 @@ class MapReport:
     pieces: int
     unmerged: int
     switches: int
+    weight_norm: float
 
     def __repr__(self) -> str:
         laws = f"TV {self.tv!r}, KL {self.kl!r}" if self.tv else "TV and KL unknown, as phi has no derivative"
         return (
             f"{self.pieces} pieces ({self.unmerged} unmerged): RMS {self.rms!r} (identity {self.rms_identity:.3g}), "
-            f"{laws}; ramps take at most {self.ramp_mass:.2g} of the box and add {self.ramps_rms.value:.1g} to the RMS."
+            f"{laws}; ramps take at most {self.ramp_mass:.2g} of the box, add {self.ramps_rms.value:.1g} to the RMS in "
+            f"quadrature, and need weights of {self.weight_norm:.1g}."
         )
 
 
@@ -91,6 +93,7 @@ def report(flow: "CellFlow", given: GivenMap | None, count: Any, key: Key | None
         pieces=flow.counts.merged,
         unmerged=flow.counts.unmerged,
         switches=flow.schedule.switches,
+        weight_norm=flow.schedule.weight_norm,
     )
 
 

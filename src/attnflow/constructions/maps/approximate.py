@@ -25,7 +25,7 @@ def approximate_map(
     phi: PointMap,
     n: int,
     *,
-    d: int = 2,
+    d: int | None = None,
     box: Corners | None = None,
     jac: PointMap | None = None,
     method: Method = "auto",
@@ -38,7 +38,7 @@ def approximate_map(
     - `phi`: maps points as rows `(m, d)`, each by itself, and the box onto itself, with $\det D\varphi > 0$: a
       function of JAX or of NumPy. What folds, reverses orientation or leaves the box is refused in a sentence.
     - `n`: cells along each axis, $n^d \le 8192$.
-    - `d`: the dimension, of the unit cube, $d \ge 2$; or `box`: two corners `(lower, upper)`.
+    - `d`: the dimension of the unit cube, by default 2; or `box`: two corners `(lower, upper)` in any dimension >= 2.
     - `jac`: $D\varphi$ at points, `(m, d, d)`, or its determinant, `(m,)`; by default from JAX if it can follow `phi`
       (in float64), else from differences.
     - `method`: `"permutation"` moves the cells as they are, which is enough if $\varphi$ keeps volumes; `"polar"`
@@ -69,7 +69,13 @@ def approximate_map(
 
 
 def polar_flow(
-    phi: PointMap, n: int, *, d: int = 2, box: Corners | None = None, jac: PointMap | None = None, eta: float = ETA
+    phi: PointMap,
+    n: int,
+    *,
+    d: int | None = None,
+    box: Corners | None = None,
+    jac: PointMap | None = None,
+    eta: float = ETA,
 ) -> CellFlow:
     r"""$\varphi$ as the gradient of a convex function, which stretches a strip, and a permutation of cells after it.
 
@@ -79,7 +85,7 @@ def polar_flow(
 
 
 def permutation_flow(
-    psi: PointMap | Numbers, n: int, *, d: int = 2, box: Corners | None = None, eta: float = ETA
+    psi: PointMap | Numbers, n: int, *, d: int | None = None, box: Corners | None = None, eta: float = ETA
 ) -> CellFlow:
     r"""Cells of a box permuted by shears: those of a permutation, or the best ones for a map that keeps volumes.
 
@@ -99,7 +105,7 @@ def permutation_flow(
 
 
 def _given(
-    phi: PointMap, n: int, d: int, box: Corners | None, jac: PointMap | None, eta: float, smooth: bool = True
+    phi: PointMap, n: int, d: int | None, box: Corners | None, jac: PointMap | None, eta: float, smooth: bool = True
 ) -> GivenMap:
     grid = checked_grid(n, d, eta, box)
     check_cells(grid)

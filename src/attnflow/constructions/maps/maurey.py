@@ -10,7 +10,7 @@ from ..schedules._checked import doubles
 
 
 def maurey_schedule(W: Numbers, A: Numbers, b: Numbers, pieces: int, *, key: Key) -> Schedule:
-    r"""One neuron at a time in place of all of them: the field $u_t(x) = \sum_j w_j(t)\,(\langle a_j, x\rangle + b_j)_+$.
+    r"""One neuron at a time in place of the field $u_t(x) = \sum_j w_j(t)\,(\langle a_j, x\rangle + b_j)_+$ of all.
 
     `W (m, d)`, `A (m, d)`, `b (m,)` are the m neurons of a field that is constant in time, over the time from 0 to 1;
     with one more axis in front, `(S, m, d)` and `(S, m)`, those of S equal parts of the time. In each of n = `pieces`
@@ -32,15 +32,15 @@ def maurey_schedule(W: Numbers, A: Numbers, b: Numbers, pieces: int, *, key: Key
     >>> schedule.forward([[1.0, 0.0]]).round(1).tolist()  # cos 1, sin 1
     [[0.5, 0.8]]
     """
-    W, A, b = _field(W, A, b)
+    w, a, bias = _field(W, A, b)
     n = whole("pieces", pieces, most=10**8)
-    part = np.arange(n) * len(W) // n
-    size = np.linalg.norm(W, axis=-1) * np.sqrt((A**2).sum(axis=-1) + b**2)
+    part = np.arange(n) * len(w) // n
+    size = np.linalg.norm(w, axis=-1) * np.sqrt((a**2).sum(axis=-1) + bias**2)
     if not (size.sum(axis=1) > 0).all():
         raise InputError("the neurons move nothing during some part of the time; leave it out.")
     p = size / size.sum(axis=1, keepdims=True)
     j = _drawn(p, part, generator(key).random(n))
-    return Schedule.from_arrays(W[part, j] / p[part, j][:, None], A[part, j], b[part, j], 1 / n)
+    return Schedule.from_arrays(w[part, j] / p[part, j][:, None], a[part, j], bias[part, j], 1 / n)
 
 
 def _drawn(p: np.ndarray, part: np.ndarray, u: np.ndarray) -> np.ndarray:

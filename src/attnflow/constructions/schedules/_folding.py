@@ -9,9 +9,10 @@ $\eta h$, centred on the edges of the cells: points in them are the only ones th
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
+
+from .shear_profile import ShearProfile
 
 Box = tuple[np.ndarray, np.ndarray]
 
@@ -135,22 +136,20 @@ def profile(shear: Steps, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     return knots.ravel(), height * np.stack([shear.levels[jump], shear.levels[jump + 1]], axis=1).ravel()
 
 
-def pieces(shears: Iterable[Steps], grid: Grid) -> tuple[Any, ...]:
+def pieces(shears: Iterable[Steps], grid: Grid) -> tuple[ShearProfile, ...]:
     """The shears as pieces of a schedule; those that move nothing are left out."""
-    from . import ShearProfile
-
     axis = np.eye(grid.d)
     moving = (shear for shear in shears if not shear.trivial)
     return tuple(ShearProfile(axis[s.reads], axis[s.moves], *profile(s, grid)) for s in moving)
 
 
-def unfold(n: int, d: int, eta: float, *, box: Box | None = None) -> tuple[Any, ...]:
+def unfold(n: int, d: int, eta: float, *, box: Box | None = None) -> tuple[ShearProfile, ...]:
     """The shears that lay the cells of a box beside each other, in $2(d - 1)$ pieces of a schedule."""
     grid = Grid(n, d, eta, box)
     return pieces(unfolding(grid), grid)
 
 
-def fold(n: int, d: int, eta: float, *, box: Box | None = None) -> tuple[Any, ...]:
+def fold(n: int, d: int, eta: float, *, box: Box | None = None) -> tuple[ShearProfile, ...]:
     """The inverse of `unfold`."""
     grid = Grid(n, d, eta, box)
     return pieces(folding(grid), grid)

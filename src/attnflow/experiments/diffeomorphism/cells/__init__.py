@@ -138,7 +138,9 @@ def _lines(cell: Cell) -> "xarray.Dataset":
     upright = np.stack(np.broadcast_arrays(at[:, None], along), axis=-1)
     lines = np.concatenate([upright, upright[..., ::-1]])
     x = (np.indices((mesh, mesh)).reshape(2, -1).T + 0.5) / mesh
-    data = {f"{name}_lines": f(lines.reshape(-1, 2)).reshape(lines.shape) for name, f in (("true", bent), ("flow", flow))}
+    data = {
+        f"{name}_lines": f(lines.reshape(-1, 2)).reshape(lines.shape) for name, f in (("true", bent), ("flow", flow))
+    }
     away = np.linalg.norm(flow(x) - bent(x), axis=1).reshape(mesh, mesh)
     dims = ("line", "point", "coordinate")
     return xarray.Dataset({**{k: (dims, v) for k, v in data.items()}, "away": (("x1", "x2"), away)})
@@ -163,9 +165,9 @@ EXPERIMENT = Experiment(
     title="Diffeomorphisms approximated cell by cell",
     summary=(
         "A box is cut into cells; shears lay them in a strip, where they are stretched to the volumes of their images, "
-        "permute them and fold the strip again. All of it is the flow of one ReLU neuron after another. The map and the "
-        "law that it makes of the uniform one are approximated at once, with a number of pieces that grows as ε^(−d). The "
-        "paper states such a result; this construction of it is our own."
+        "permute them and fold the strip again. All of it is the flow of one ReLU neuron after another. The map and "
+        "the law that it makes of the uniform one are approximated at once, with a number of pieces that grows as "
+        "ε^(−d). The paper states such a result; this construction of it is our own."
     ),
     cells=cells,
     compute=compute,

@@ -166,6 +166,14 @@ CLAIMS = [
         0.2,
     ),
     claim(
+        "kl-rate",
+        "The same of log KL",
+        -2.0,
+        slope("bent", "n", "kl", 8),
+        "General maps",
+        0.4,
+    ),
+    claim(
         "pieces-plane",
         "The slope of log pieces against log RMS, d = 2, n ≥ 8: the paper's ε^(−d)",
         -2.0,

@@ -8,9 +8,9 @@ TICKS, ERRORS = (2, 4, 8, 12, 16, 32, 64), (0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0
 
 
 def a_map_and_its_approximation(results: Results) -> Any:
-    """(a) A grid of lines under a diffeomorphism that bends the square and turns its centre. (b) The same lines under the
-    flow of ReLU neurons that approximates it: they go on straight inside cells, which are moved and not turned. (c) The
-    distance of the two images, over the points of the square: largest where the map turns most.
+    """(a) A grid of lines under a diffeomorphism that bends the square and turns its centre. (b) The same lines under
+    the flow of ReLU neurons that approximates it: they stay straight inside cells, which are moved and not turned.
+    (c) The distance of the two images, over the points of the square: largest where the map turns most.
     """
     import numpy as np
 
@@ -66,9 +66,9 @@ def the_square_unrolled(results: Results) -> Any:
 
 
 def errors_and_pieces(results: Results) -> Any:
-    """(a) Errors against the number of cells along an axis: a map of the square and one of the cube that change volumes
-    (RMS and total variation), and a swirl that keeps areas (RMS). Dotted: slope −1. (b) Pieces against the RMS error: the
-    lines have the slopes −2 for the square and −3 for the cube.
+    """(a) Errors against the number of cells along an axis: a map of the square and one of the cube that change
+    volumes (RMS and total variation), and a swirl that keeps areas (RMS). Dotted: slope −1. (b) Pieces against the RMS
+    error: the lines have the slopes −2 for the square and −3 for the cube.
     """
     import numpy as np
     from matplotlib.ticker import FixedLocator, NullLocator
@@ -97,7 +97,9 @@ def errors_and_pieces(results: Results) -> Any:
             ("bent", 2, "blue", "o", "square"),
             ("space", 3, "vermillion", "s", "cube"),
         ):
-            rms, pieces = np.array([(float(data["rms"]), int(data["merged"])) for _, data in results.where(part=part)]).T
+            rms, pieces = np.array(
+                [(float(data["rms"]), int(data["merged"])) for _, data in results.where(part=part)]
+            ).T
             right.loglog(rms, pieces, mark, ms=5, color=plot.PALETTE[colour], label=label)
             reach = np.array([rms.min(), rms.max()])
             right.loglog(reach, pieces[-1] * (reach / rms[-1]) ** -float(d), color=plot.PALETTE[colour], lw=1.0)
