@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checks import finite_array
-from ...errors import FileError, InputError, shown
-from ...files import path_of, write_atomically
+from ...errors import shown
+from ...files import read_json, write_atomically
 from ..schedules._folding import Grid
 from ._assignment import permutation
 from ._grid import checked_grid
@@ -38,17 +38,7 @@ def written(path: str | os.PathLike, grid: Grid, tau: np.ndarray, stretch: np.nd
 
 
 def read(path: str | os.PathLike) -> Saved:
-    try:
-        text = path_of(path).read_text()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
-    try:
-        return _saved(json.loads(text))
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{path} is no cell flow ({why}); give a file written by `save`.") from None
+    return read_json(path, "cell flow", _saved)
 
 
 def _saved(record: Any) -> Saved:

@@ -57,7 +57,7 @@ def approximate_map(
     >>> import numpy as np
     >>> flow = approximate_map(lambda x: x + 0.1 * np.sin(2 * np.pi * x), 8)
     >>> flow
-    CellFlow: 8^2 cells, 1 pieces of R^2
+    CellFlow: 8^2 cells, 452 pieces of R^2
     """
     if not isinstance(method, str) or method not in get_args(Method):
         raise InputError(f"method = {shown(method)}; choose auto, polar or permutation.")
