@@ -14,6 +14,7 @@ from ...spaces import Key, Numbers
 from ..schedules import AbstractPiece, Schedule
 from ..schedules._checked import points
 from ..schedules._folding import Box, Grid, folding, merged, permuting, pieces, unfolding
+from ..schedules._laws import BaseDensity
 from ._compression import compression
 from ._given import GivenMap, PointMap
 from ._json import read, written
@@ -149,16 +150,24 @@ class CellFlow:
     # How well --------------------------------------------------------------------------------------------------------
 
     def report(
-        self, phi: PointMap | None = None, *, jac: PointMap | None = None, points: int = 100_000, key: Key | None = None
+        self,
+        phi: PointMap | None = None,
+        *,
+        jac: PointMap | None = None,
+        base: BaseDensity | None = None,
+        points: int = 100_000,
+        key: Key | None = None,
     ) -> MapReport:
-        """Errors against the map that is approximated, at random points of the box, with their standard errors.
+        """Errors against the map that is approximated, from random points of the box, with their standard errors.
 
-        After `load` the map is not known: give it again as `phi`.
+        They are means over the uniform law of the box, or over the part of a law `base` in it, which is known by its
+        bounded density: `log_density(x (m, d)) -> (m,)`, or that function. After `load` the map is not known: give it
+        again as `phi`.
         """
         given = self.given if phi is None else GivenMap(phi, self.grid, jac)
         if given is None and self.stretch is not None:
             raise InputError("this flow does not know the map it approximates; give it as phi.")
-        return report(self, given, points, key)
+        return report(self, given, points, key, base)
 
     def verify(self, *, points: int = 20_000, key: Key | None = None) -> Verification:
         """Whether the schedule moves points as the cells should go, keeps volumes and can be inverted."""
