@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...files import path_of
 from ...plot import PALETTE
 from ...plot.film import Panel, film, film_for
-from ...spaces import Numbers, check_weights
+from ...spaces import Number, Numbers, check_weights
 from ._checked import points
 from ._film_line import Curve, Paths
 from ._film_plane import Density, Points
@@ -29,12 +29,12 @@ def animate(
     base: Any,
     weights: Numbers | None,
     frames: int,
-    fps: float,
-    dpi: float,
+    fps: Number,
+    dpi: Number,
 ) -> Path:
     path = path_of(path)
     film_for(path)  # an ending that is none is refused before anything is computed
-    frames, fps, dpi = whole("frames", frames, 2), number("fps", fps, 0.1), number("dpi", dpi, 10)
+    frames, rate, dots = whole("frames", frames, 2), number("fps", fps, 0.1), number("dpi", dpi, 10)
     x, d = points("x", x, schedule.d), schedule.d
     if d > 2 and base is not None:
         raise InputError(f"a density in R^{d} has no picture; drop base, and the first two coordinates are shown.")
@@ -42,8 +42,8 @@ def animate(
     masses = np.full(len(x), 1 / len(x)) if given is None else np.asarray(given, float)
     panels = _panels(moments(schedule, frames), x, masses, _density(schedule, base))
     size = (4.3 if d == 1 else 4.0) * len(panels), 3.6 if d == 1 else 4.3
-    shown = [*range(frames), *[frames - 1] * round(fps)]  # it rests for a second at the end
-    return film(path, panels, shown, size, fps=fps, dpi=dpi, certain=CERTAIN)
+    shown = [*range(frames), *[frames - 1] * round(rate)]  # it rests for a second at the end
+    return film(path, panels, shown, size, fps=rate, dpi=dots, certain=CERTAIN)
 
 
 def _panels(found: Sequence[Moment], x: np.ndarray, masses: np.ndarray, density: Any) -> list[Panel]:

@@ -47,7 +47,7 @@ def run_of(schedule: Any, x: Numbers, weights: Numbers | None, ts: Numbers | Non
     )
 
 
-def check_within(t: float, duration: float) -> None:
+def check_within(t: float | int, duration: float) -> None:
     """Refuse times at which there is no schedule; one that is a rounding past the end is the end."""
     if not 0 <= real("t", t) <= duration * (1 + 1e-12):
         raise InputError(f"t = {t:g} is outside of the schedule, which runs from 0 to {duration:g}.")

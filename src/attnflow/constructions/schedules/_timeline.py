@@ -52,7 +52,7 @@ def _strengths(ax: Axes, neurons: ReluPieces, edges: np.ndarray) -> None:
     force = np.linalg.norm(neurons.W, axis=1) * np.where(size > 0, size, np.maximum(neurons.b, 0))
     named = effects(neurons)
     known = force[force > 0]
-    steep = known.size > 0 and known.max() > 300 * np.median(known)
+    steep = known.size > 0 and known.max() > 1e3 * np.quantile(known, 0.1)
     floor = known.min() / 3 if steep else 0.0
     gap = 0.06 if len(force) <= FEW else 0.0
     for name, colour in COLOURS.items():
@@ -118,10 +118,12 @@ def _share_on(schedule: Any, x: Numbers, weights: Numbers | None) -> np.ndarray:
     mass = np.full(len(here), 1 / len(here)) if weights is None else masses(weights, len(here))
     shares = []
     for piece in schedule.blocks:
+        neurons = piece if isinstance(piece, ReluPieces) else ReluPieces.of(*piece.expand())
         start = here
-        for neuron in piece.expand():
-            shares.append(mass[start @ neuron.a + neuron.b > 0].sum())
+        for a, b, step in zip(neurons.A, neurons.b, neurons.steps, strict=True):
+            s = start @ a + b
+            shares.append(mass[s > 0].sum())
             if not isinstance(piece, ShearProfile):  # there no neuron changes what another one reads
-                start = neuron.forward(start)
+                start = start + np.maximum(s, 0)[:, None] * step
         here = piece.forward(here)
     return np.array(shares) / mass.sum()

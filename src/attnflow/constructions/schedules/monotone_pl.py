@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import direction, increasing, number, vector
 from ._lines import Lines, along, moved_along
 from ._tiles import Moved
@@ -41,8 +41,8 @@ class MonotonePL(AbstractPiece):
         x_knots: Numbers,
         y_knots: Numbers,
         *,
-        left_slope: float | None = None,
-        right_slope: float | None = None,
+        left_slope: Number | None = None,
+        right_slope: Number | None = None,
     ):
         e, x_knots = direction("e", e), increasing("x_knots", x_knots)
         if abs(np.linalg.norm(e) - 1) > 1e-12:
@@ -98,7 +98,7 @@ class MonotonePL(AbstractPiece):
         logs = np.log(self.lines.slopes)
         return float(logs.min()), float(logs.max())
 
-    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
         k, part = divmod(t, 1.0)
         return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
 
@@ -114,7 +114,7 @@ class MonotonePL(AbstractPiece):
         return f"MonotonePL: {len(self.x_knots)} knots, {self.count} pieces of R^{self.d}"
 
 
-def _positive(name: str, slope: float | None, default: np.ndarray) -> float:
+def _positive(name: str, slope: Number | None, default: np.ndarray) -> float:
     if slope is None:
         if not default.size:
             raise InputError(f"one knot leaves {name} open; give it, a positive number.")

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ._tiles import Moved, in_tiles
 
 if TYPE_CHECKING:
     from .relu_piece import ReluPiece
+
+
+P = TypeVar("P", bound="AbstractPiece")
 
 
 class AbstractPiece(abc.ABC):
@@ -62,16 +65,12 @@ class AbstractPiece(abc.ABC):
         """Two numbers between which `log_det` lies everywhere."""
 
     @abc.abstractmethod
-    def until(self, t: float) -> "tuple[AbstractPiece, ...]":
+    def until(self, t: float | int) -> "tuple[AbstractPiece, ...]":
         """What it does until a time `0 <= t <= duration` after it started: whole neurons, and a part of one."""
 
     def carry(self, x: Numbers) -> Moved:
         """The images of points `(n, d)`, and the log determinants there: `forward` and `log_det` in one."""
-        moved = in_tiles(self.carry_tile, points("x", x, self.d))
-        if not (known := np.isfinite(moved.x)).all():
-            k = int(np.argmin(known.all(axis=1)))
-            raise InputError(f"point {k}, {shown(np.asarray(x)[k].tolist())}, is moved beyond the range of float64.")
-        return moved
+        return self._carry("x", x)
 
     def forward(self, x: Numbers) -> np.ndarray:
         """The images of points `(n, d)`."""
@@ -79,11 +78,19 @@ class AbstractPiece(abc.ABC):
 
     def inverse(self, y: Numbers) -> np.ndarray:
         """The points `(n, d)` whose images these are."""
-        return self.inverted.carry(y).x
+        return self.inverted._carry("y", y).x
 
     def log_det(self, x: Numbers) -> np.ndarray:
         r"""$\log|\det D\Phi(x)|$ at points `(n, d)`."""
         return self.carry(x).log_det
+
+    def _carry(self, name: str, x: Numbers) -> Moved:
+        given = points(name, x, self.d)
+        moved = in_tiles(self.carry_tile, given)
+        if not (known := np.isfinite(moved.x)).all():
+            k = int(np.argmin(known.all(axis=1)))
+            raise InputError(f"{name}[{k}] = {shown(given[k].tolist())} is moved beyond the range of float64.")
+        return moved
 
     def to_json(self) -> str:
         """The piece as JSON, to the last digit."""
@@ -94,27 +101,14 @@ class AbstractPiece(abc.ABC):
         return write_atomically(path, written(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls: type[P], text: str) -> P:
         """The piece that `to_json` wrote; other texts are refused in a sentence."""
-        return cls._checked_kind(parsed(text, cls._kinds()))
+        return _of_kind(cls, parsed(text, _kinds()))
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Self:
+    def load(cls: type[P], path: str | os.PathLike) -> P:
         """The piece that `save` wrote; other files are refused in a sentence."""
-        return cls._checked_kind(read(path, cls._kinds()))
-
-    @classmethod
-    def _kinds(cls) -> dict[str, type["AbstractPiece"]]:
-        """The pieces of this library by their names in files; a file can make no others."""
-        return {
-            one.kind: one for one in AbstractPiece.__subclasses__() if one.__module__.rpartition(".")[0] == __package__
-        }
-
-    @classmethod
-    def _checked_kind(cls, piece: Any) -> Self:
-        if not isinstance(piece, cls):
-            raise InputError(f"this is a {type(piece).__name__} and no {cls.__name__}; load it as what it is.")
-        return piece
+        return _of_kind(cls, read(path, _kinds()))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and all(map(_same, _values(self), _values(other)))
@@ -128,3 +122,14 @@ def _values(piece: AbstractPiece) -> list[Any]:
 
 def _same(mine: Any, other: Any) -> bool:
     return np.array_equal(mine, other) if isinstance(mine, np.ndarray) else mine == other
+
+
+def _kinds() -> dict[str, type[AbstractPiece]]:
+    """The pieces of this library by their names in files; a file can make no others."""
+    return {one.kind: one for one in AbstractPiece.__subclasses__() if one.__module__.rpartition(".")[0] == __package__}
+
+
+def _of_kind(cls: type[P], piece: AbstractPiece) -> P:
+    if not isinstance(piece, cls):
+        raise InputError(f"this is a {type(piece).__name__} and no {cls.__name__}; load it as what it is.")
+    return piece

@@ -13,7 +13,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import number, vector
 from ._growth import check_growth, check_times, phi
 from ._kernel import neurons_on_tile
@@ -33,14 +33,14 @@ class ReluPiece(AbstractPiece):
     b: float
     t: float
 
-    def __init__(self, w: Numbers, a: Numbers, b: float, t: float = 1.0):
+    def __init__(self, w: Numbers, a: Numbers, b: Number, t: Number = 1.0):
         w, t = vector("w", w), number("t", t)
         check_times("t", np.array(t))
         vars(self).update(w=w, a=vector("a", a, len(w)), b=number("b", b), t=t)
         check_growth(self._growth)
 
     @classmethod
-    def translation(cls, w: Numbers, t: float = 1.0) -> "ReluPiece":
+    def translation(cls, w: Numbers, t: Number = 1.0) -> "ReluPiece":
         """The constant field w for a time t: a = 0 and b = 1."""
         w = vector("w", w)
         return cls(w, np.zeros(len(w)), 1.0, t)
@@ -77,7 +77,7 @@ class ReluPiece(AbstractPiece):
         ct = float(self._growth[0])
         return min(ct, 0.0), max(ct, 0.0)
 
-    def until(self, t: float) -> "tuple[ReluPiece, ...]":
+    def until(self, t: float | int) -> "tuple[ReluPiece, ...]":
         return (ReluPiece(self.w, self.a, self.b, t),) if t > 0 else ()
 
     def __repr__(self) -> str:

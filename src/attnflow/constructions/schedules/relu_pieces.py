@@ -65,11 +65,12 @@ class ReluPieces(AbstractPiece):
         return self.t * np.einsum("pd,pd->p", self.A, self.W)
 
     @cached_property
-    def _steps(self) -> np.ndarray:
+    def steps(self) -> np.ndarray:
+        r"""How far a point with $\langle a, x\rangle + b = 1$ is moved, `(p, d)`."""
         return (self.t * phi(self.growth))[:, None] * self.W
 
     def carry_tile(self, x: np.ndarray) -> Moved:
-        return Moved(*neurons_on_tile(x, self._steps, self.A, self.b, self.growth))
+        return Moved(*neurons_on_tile(x, self.steps, self.A, self.b, self.growth))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(map(ReluPiece, self.W, self.A, self.b.tolist(), self.t.tolist()))
@@ -78,10 +79,10 @@ class ReluPieces(AbstractPiece):
     def log_det_range(self) -> tuple[float, float]:
         return float(np.minimum(self.growth, 0).sum()), float(np.maximum(self.growth, 0).sum())
 
-    def until(self, t: float) -> "tuple[ReluPieces, ...]":
+    def until(self, t: float | int) -> "tuple[ReluPieces, ...]":
         return self.split(t)[0]
 
-    def split(self, t: float) -> "tuple[tuple[ReluPieces, ...], tuple[ReluPieces, ...]]":
+    def split(self, t: float | int) -> "tuple[tuple[ReluPieces, ...], tuple[ReluPieces, ...]]":
         """The neurons before a time and those after it; one that runs then becomes two."""
         ends = np.cumsum(self.t)
         k = int(np.searchsorted(ends, t, side="right"))

@@ -19,7 +19,7 @@ from jaxtyping import PRNGKeyArray
 from ...errors import InputError, shown
 from ...flows import Run
 from ...models import ReluFlow
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import masses
 from ._laws import BaseDensity, BaseSampler, log_density_of, sample_of
 from ._python import program
@@ -31,7 +31,7 @@ from .relu_piece import ReluPiece
 from .relu_pieces import ReluPieces
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import matplotlib.figure
 
 
 @final
@@ -116,7 +116,7 @@ class Schedule(AbstractPiece):
 
         `base` has `log_density(x) -> (n,)`, or is that function, or a distribution of SciPy.
         """
-        x, log_det = self.inverted.carry(y)
+        x, log_det = self.inverted._carry("y", y)
         return log_density_of(base, x) + log_det
 
     def sample(self, base: BaseSampler, n: int, *, key: PRNGKeyArray) -> np.ndarray:
@@ -153,7 +153,7 @@ class Schedule(AbstractPiece):
         """Counts, norms and bounds; with points `x`, also how exactly they come back."""
         return report_of(self, x)
 
-    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
         check_within(t, self.duration)
         pieces: list[AbstractPiece] = []
         for piece in self.blocks:
@@ -163,7 +163,7 @@ class Schedule(AbstractPiece):
             t -= piece.duration
         return tuple(pieces)
 
-    def timeline(self, x: Numbers | None = None, weights: Numbers | None = None) -> "Figure":
+    def timeline(self, x: Numbers | None = None, weights: Numbers | None = None) -> "matplotlib.figure.Figure":
         r"""Draw which neuron is on when: what it does and how strongly, its weights, and with points also for how many.
 
         A bar is as high as $|w||a|$ (of a translation $|w|b$), the rate at which a neuron moves points apart.
@@ -180,8 +180,8 @@ class Schedule(AbstractPiece):
         *,
         weights: Numbers | None = None,
         frames: int = 120,
-        fps: float = 25.0,
-        dpi: float = 110.0,
+        fps: Number = 25,
+        dpi: Number = 110,
     ) -> Path:
         """Write a film (.mp4 or .gif) of points `x (n, d)`, and beside it of the density that began as `base`.
 

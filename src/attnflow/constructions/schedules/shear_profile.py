@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import direction, increasing, number, vector
 from ._lines import Lines, along, moved_along
 from ._tiles import Moved
@@ -44,8 +44,8 @@ class ShearProfile(AbstractPiece):
         knots: Numbers,
         values: Numbers,
         *,
-        left_slope: float = 0.0,
-        right_slope: float = 0.0,
+        left_slope: Number = 0.0,
+        right_slope: Number = 0.0,
     ):
         a = direction("a", a)
         w = direction("w", w, len(a))
@@ -101,7 +101,7 @@ class ShearProfile(AbstractPiece):
     def log_det_range(self) -> tuple[float, float]:
         return 0.0, 0.0
 
-    def until(self, t: float) -> tuple[AbstractPiece, ...]:
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
         k, part = divmod(t, 1.0)
         return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
 
