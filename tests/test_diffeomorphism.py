@@ -281,7 +281,12 @@ def doubled(x):
         (lambda: af.approximate_map(lambda x: x, 4, box=([0, 0], [0, 1])), "the lower one first"),
         (lambda: af.approximate_map(lambda x: x, 4, box=3), "no pair"),
         (lambda: af.approximate_map(lambda x: x, 4, box=([0, 0], [1, 1]), d=3), "leave out d"),
-        (lambda: af.approximate_map(lambda x: x / (x - x), 4), "not finite"),
+        (lambda: af.approximate_map(lambda x: x / (x - x), 4), "phi is not finite at the point"),
+        (
+            lambda: af.approximate_map(lambda x: x + jnp.sqrt(0 * x), 4),
+            "the Jacobian of phi is not finite at the point",
+        ),
+        (lambda: af.approximate_map(lambda x: ["a", "b"], 4), "what phi gives"),
         (lambda: af.approximate_map(lambda x: x.astype(np.float32), 4), "gives float32"),
         (lambda: af.approximate_map(lambda x: x[:, :1], 4), "for 5 points as rows"),
         (lambda: af.approximate_map(lambda x: x - x.mean(axis=0) + 0.5, 4), "each mapped by itself"),
@@ -348,10 +353,10 @@ def test_one_neuron_at_a_time_has_the_field_as_its_mean():
 
 def test_random_switching_has_the_predicted_size():
     """Row 15, smaller: the mean square of few draws, and the neurons in turn."""
-    parts = [{"part": "field"}, {"part": "random", "pieces": 1024, "repeats": 40}, {"part": "in turn", "pieces": 1024}]
+    parts = [{"part": "field"}, {"part": "random", "pieces": 1024, "repeats": 24}, {"part": "in turn", "pieces": 1024}]
     field, drawn, turn = (switching.compute({**cell, "seed": 1}) for cell in parts)
     ratio = 1024 * drawn["square"] / float(field["fluctuation"]) ** 2
-    assert abs(float(ratio.mean()) - 1) < 5 * float(ratio.std()) / 40**0.5 < 1
+    assert abs(float(ratio.mean()) - 1) < 5 * float(ratio.std()) / 24**0.5 < 1.2
     assert float(turn["rms"]) < 0.2 * float(np.sqrt(drawn["square"].mean()))
 
 

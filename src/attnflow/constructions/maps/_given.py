@@ -52,15 +52,15 @@ class GivenMap:
     def images(self, x: np.ndarray) -> np.ndarray:
         """`phi` at points `(m, d)`."""
         y = _in_tiles(self._compiled, x) if self._traced else self.phi(x.copy())
-        return _numbers("phi", y, [x.shape])
+        return _numbers("phi", y, x, [x.shape])
 
     def determinants(self, x: np.ndarray) -> np.ndarray:
         r"""$\det D\varphi$ at points `(m, d)`."""
         if self.jac is None:
-            return _in_tiles(self._automatic, x) if self._traced else np.linalg.det(self._differences(x))
-        J = _numbers(
-            "jac", self.jac(jnp.asarray(x) if self._traced else x.copy()), [x.shape[:1], (*x.shape, x.shape[1])]
-        )
+            J = _in_tiles(self._automatic, x) if self._traced else np.linalg.det(self._differences(x))
+            return _numbers("the Jacobian of phi", J, x, [x.shape[:1]])
+        given = self.jac(jnp.asarray(x) if self._traced else x.copy())
+        J = _numbers("jac", given, x, [x.shape[:1], (*x.shape, x.shape[1])])
         return J if J.ndim == 1 else np.linalg.det(J)
 
     @cached_property
@@ -105,17 +105,23 @@ def _in_tiles(compiled: PointMap, x: np.ndarray) -> np.ndarray:
     return np.concatenate([np.asarray(compiled(tile)) for tile in padded])[:m]
 
 
-def _numbers(name: str, values: Any, shapes: list[tuple[int, ...]]) -> np.ndarray:
-    dtype = getattr(values, "dtype", None)
-    if dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8:
+def _numbers(name: str, values: Any, x: np.ndarray, shapes: list[tuple[int, ...]]) -> np.ndarray:
+    if not hasattr(values, "dtype"):
+        values = finite_array(f"what {name} gives", values)
+    dtype = values.dtype
+    if np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8:
         raise InputError(
             f"{name} gives {np.dtype(dtype).name}, and this needs float64; call af.precision('float64') first, or "
             "compute in float64."
         )
-    array = finite_array(f"the result of {name}", values)
-    if array.shape not in shapes:
+    shape = np.shape(values)
+    if shape not in shapes:
         wanted = " or ".join(map(str, shapes))
-        raise InputError(
-            f"{name} gives the shape {array.shape} for {shapes[0][0]} points as rows; it must be {wanted}."
-        )
-    return array
+        raise InputError(f"{name} gives the shape {shape} for {len(x)} points as rows; it must be {wanted}.")
+    if np.dtype(dtype).kind == "f":
+        lost = ~np.isfinite(np.asarray(values)).reshape(len(x), -1).all(axis=1)
+        if lost.any():
+            raise InputError(
+                f"{name} is not finite at the point {x[lost][0].tolist()}; give a map that is smooth there."
+            )
+    return finite_array(f"what {name} gives", values)

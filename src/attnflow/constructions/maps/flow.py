@@ -59,6 +59,11 @@ class CellFlow:
     stretch: np.ndarray | None = None
     given: GivenMap | None = None
 
+    def __post_init__(self):
+        for array in (self.tau, self.stretch):
+            if array is not None:
+                array.flags.writeable = False  # the schedule is made of them once
+
     @property
     def n(self) -> int:
         """Cells along an axis."""
