@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...spaces import Numbers
-from ._checked import doubles, frozen, number
+from ._checked import doubles, frozen
 from ._growth import check_growth, check_times, phi
 from ._kernel import neurons_on_tile
 from ._tiles import Moved
@@ -33,7 +33,8 @@ class ReluPieces(AbstractPiece):
         if W.ndim != 2 or 0 in W.shape:
             raise InputError(f"W has shape {W.shape}; give the weights w of all pieces as rows (p, d).")
         A, b = _fitting("A", A, W.shape), _fitting("b", b, W.shape[:1])
-        t = np.full(len(W), number("t", t)) if np.ndim(t) == 0 else _fitting("t", t, W.shape[:1])
+        t = doubles("t", t)
+        t = np.full(len(W), t) if t.ndim == 0 else _fitting("t", t, W.shape[:1])
         check_times("t", t)
         vars(self).update(W=W, A=A, b=b, t=frozen(t))
         check_growth(self.growth)
