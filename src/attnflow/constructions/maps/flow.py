@@ -52,6 +52,9 @@ class CellFlow:
     `tau[k]`, where `stretch` is `None`; else the cells are first stretched, laid in a strip, by the factors `stretch`,
     and `tau` permutes the cells of the stretched strip. Points within `eta / 2` cells of an edge are in a ramp, and may
     go anywhere (`in_ramps`); their share of the box is at most `ramp_mass`.
+
+    `schedule` is a `Schedule`: it is drawn by `timeline` and `animate`, saved by `save`, and becomes a run by `to_run`
+    and a model by `to_model`, which adds up steep neurons one by one: for that take wider ramps, say `eta=1e-4`.
     """
 
     grid: Grid
