@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..checks import number
+from ..checks import flag, number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, check_kernel, pair_sums
 from ..spaces import Numbers, Sphere, is_concrete, log_weights
@@ -80,7 +80,7 @@ def inner_products(
     Memory is linear in the number of tokens. Clouds that are not finite have the density NaN.
     """
     batch = clouds(tokens, at, weights)
-    xs = Sphere().nearest(batch.xs) if normalized else batch.true("their inner products")
+    xs = Sphere().nearest(batch.xs) if flag("normalized", normalized) else batch.true("their inner products")
     if xs.shape[-2] < 2:
         raise InputError("a single token has no pair; inner products need two tokens or more.")
     edges = _edges(bins, xs, bounded=normalized or _space(batch) == "sphere")

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import number
+from ..checks import flag, number
 from ..errors import InputError
 from ..spaces import Numbers, Sphere, check_tokens, check_weights
 
@@ -109,7 +109,7 @@ def separation_report(
     n, k = len(tokens), len(middle)
     w = check_weights(weights, n)
     alpha = greatest_inner_product(middle, eps)
-    many = k if mean_field else n
+    many = k if flag("mean_field", mean_field) else n
     gamma = 1 - alpha - 8 * eps - np.log(2 * many**2 / eps) / beta
     inside = tokens @ middle.T >= 1 - eps - 1e-12  # round-off must not expel a token on the rim
     caps = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)

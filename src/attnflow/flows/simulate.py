@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums import DENSE_PAIRS
@@ -95,6 +95,7 @@ def simulate(
     if isinstance(model, HardmaxLayers):
         given = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
+    throw, progress = flag("throw", throw), flag("progress", progress)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)

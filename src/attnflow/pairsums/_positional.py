@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..checks import finite_array
+from ..checks import finite_array, flag
 from ..errors import InputError
 from ..spaces import is_concrete
 from ._pairs import AbstractPairs
@@ -38,8 +38,8 @@ class Positional(AbstractPairs):
         if isinstance(given, np.ndarray) and given.min() < 0:
             raise InputError(f"weights have the entry {given.min():g}; a weight is not negative, and 0 is not seen.")
         self.weights = jnp.asarray(given, jnp.result_type(float))
-        self.normalized = normalized
-        self.outside = outside
+        self.normalized = flag("normalized", normalized)
+        self.outside = flag("outside", outside)
 
     @property
     def by_lag(self) -> bool:

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from PIL import Image
 
-from ..checks import number, whole
+from ..checks import flag, number, whole
 from ..errors import InputError, shown
 from ..files import path_of, write_atomically
 from ._data import Camera, Frames, camera_of, read, resolution
@@ -47,7 +47,7 @@ def animate(
     frames = read(run)
     if frames.logarithmic:
         frames = _paced(frames, max_frames)
-    views = [view_of(frames)(frames, trails, camera_of(camera)), *_beside(beside, run, frames)]
+    views = [view_of(frames)(frames, flag("trails", trails), camera_of(camera)), *_beside(beside, run, frames)]
     width, height = size(frames)
     with style():
         figure = new_figure(width + 4.6 * (len(views) - 1), height)
