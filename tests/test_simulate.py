@@ -477,6 +477,11 @@ def python(code, **environment):
     return done
 
 
+def test_what_is_no_mesh_is_refused():
+    with pytest.raises(InputError, match="mesh = 2 is no device mesh"):
+        af.simulate(af.SelfAttention(), jnp.eye(2), t1=1.0, mesh=2)
+
+
 def test_mesh_shares_the_tokens():
     """Two (forced) devices: the same trajectory, from sharded tokens; uneven sharing is refused."""
     python(

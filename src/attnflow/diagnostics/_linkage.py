@@ -16,6 +16,7 @@ from scipy.spatial import KDTree
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 from ._clouds import linking_distance, real_tokens
+from .hulls import to_order_one
 
 # Up to so many tokens the matrix of neighbours is kept; for more it is computed again in tiles of so many rows.
 DENSE_TOKENS, TILE = 1024, 256
@@ -87,7 +88,7 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     """
     labels = np.arange(x.shape[0])
     finite = np.isfinite(x).all(axis=1)
-    unit = np.ldexp(1.0, -int(np.frexp(np.abs(x[finite]).max(initial=0.0))[1]))  # squares of lengths must be numbers
+    unit = to_order_one(x[finite])
     points, eps = x[finite] * unit, eps * unit
     side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
     cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero, where tokens like to stand

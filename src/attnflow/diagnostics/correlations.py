@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from ..checks import flag, number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, check_kernel, pair_sums
-from ..spaces import Numbers, Sphere, is_concrete, log_weights
+from ..spaces import Numbers, Sphere, is_concrete, log_weights, safe_norm
 from ._clouds import Clouds, Tokens, along, clouds, masses
 
 TILE = 256  # rows of inner products in memory at once
@@ -97,7 +97,7 @@ def _space(batch: Clouds) -> str | None:
 
 def mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     """`order_parameter` of one cloud."""
-    return jnp.where(jnp.all(jnp.isfinite(x)), jnp.linalg.norm(masses(x, w) @ x), jnp.nan)
+    return jnp.where(jnp.all(jnp.isfinite(x)), safe_norm(masses(x, w) @ x), jnp.nan)
 
 
 def wave_amplitude(x: Float[Array, "n 2"], w: Float[Array, " n"] | None, k: Float[Array, ""]) -> Float[Array, ""]:
