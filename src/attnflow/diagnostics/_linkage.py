@@ -16,6 +16,7 @@ from scipy.spatial import KDTree
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 from ._clouds import linking_distance, real_tokens
+from .hulls import to_order_one
 
 # Up to so many tokens the matrix of neighbours is kept; for more it is computed again in tiles of so many rows.
 DENSE_TOKENS, TILE = 1024, 256
@@ -60,11 +61,22 @@ def components(x: Numbers, eps: Numbers) -> Int[Array, " n"]:
 
 def _near(x: Float[Array, "n d"], y: Float[Array, "m d"], eps: Float[Array, ""]) -> Bool[Array, "n m"]:
     if x.shape[1] <= 16:  # by differences, which lose no digit
-        columns = [(x[:, k][:, None] - y[:, k][None, :]) ** 2 for k in range(x.shape[1])]
-        return sum(columns[1:], start=columns[0]) <= eps**2
+        unit = _power(eps)
+        columns = [((x[:, k][:, None] - y[:, k][None, :]) * unit) ** 2 for k in range(x.shape[1])]
+        return sum(columns[1:], start=columns[0]) <= (eps * unit) ** 2
     # The square expanded, which is fast; tokens that coincide do so up to its round-off.
+    unit = _power(jnp.maximum(jnp.max(jnp.abs(x)), jnp.max(jnp.abs(y))))
+    x, y, eps = x * unit, y * unit, jnp.minimum(eps * unit, x.shape[1])
     norms = jnp.sum(x * x, axis=1)[:, None] + jnp.sum(y * y, axis=1)[None, :]
     return norms - 2 * x @ y.T <= eps**2 + 8 * jnp.finfo(x.dtype).eps * norms
+
+
+def _power(length: Float[Array, ""]) -> Float[Array, ""]:
+    """The power of two that brings a length to order one, so that its square stays in range; for 0 the largest."""
+    kind = jnp.finfo(length.dtype)
+    up = jnp.where(length > 0, -jnp.frexp(length)[1], kind.maxexp)
+    up = jnp.where(jnp.isfinite(length), jnp.clip(up, kind.minexp, kind.maxexp - 1), 0)
+    return jnp.ldexp(jnp.ones_like(length), up)
 
 
 def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
@@ -76,7 +88,8 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     """
     labels = np.arange(x.shape[0])
     finite = np.isfinite(x).all(axis=1)
-    points = x[finite]
+    unit = to_order_one(x[finite])
+    points, eps = x[finite] * unit, eps * unit
     side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
     cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero
     component = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import flag
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models import HardmaxLayers, at_time
@@ -32,12 +33,13 @@ def attention_matrix(
     run's model says which tokens see each other. Of hardmax layers it is the matrix that the layer uses, with its
     tolerances; tokens that lead stay, and absorbed ones read their leader.
     """
+    log = flag("log", log)
     attention = attention_of(run, head)
     cloud = clouds(run, at)
     n = cloud.xs.shape[-2]
     in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
     xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
-    return along(_matrix, (xs, cloud.ts), cloud.w, attention, bool(log))
+    return along(_matrix, (xs, cloud.ts), cloud.w, attention, log)
 
 
 class Leaders(NamedTuple):

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete, safe_norm
 from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
 from ._linkage import components, tree_components
 from ._remaining_motion import Motion, remaining_motion
@@ -179,7 +179,7 @@ def default_eps(
 def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     """The root mean square distance of the tokens from their mean."""
     w = masses(x, w)
-    return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
+    return safe_norm(jnp.ravel(jnp.sqrt(w)[:, None] * (x - (w @ x)[None, :])))
 
 
 def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..checks import whole
-from ..errors import InputError
+from ..checks import flag, whole
+from ..errors import InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
@@ -95,6 +95,7 @@ def simulate(
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
+    throw, progress = flag("throw", throw), flag("progress", progress)
     if isinstance(model, HardmaxLayers):
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
@@ -251,6 +252,8 @@ def _solve(
 
 def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:
     """Share the tokens over the devices of a one-axis mesh."""
+    if not isinstance(mesh, jax.sharding.Mesh):
+        raise InputError(f"mesh = {shown(mesh)} is no device mesh; give one of jax.make_mesh.")
     if len(mesh.axis_names) != 1 or x0.shape[0] % mesh.size:
         raise InputError(
             f"a mesh with axes {mesh.axis_names} of {mesh.size} devices cannot share {x0.shape[0]} tokens evenly; "
