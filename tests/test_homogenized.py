@@ -188,7 +188,9 @@ def test_interpolated_rates():
     from attnflow.reductions.homogenized.collapse import _interpolated
 
     q = np.array([0.003, 0.3, 0.97])
-    np.testing.assert_allclose(_interpolated(32, 20.0)(q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6)
+    np.testing.assert_allclose(
+        (1 - q) * _interpolated(32, 20.0)(1 - q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6
+    )
 
 
 def test_argmax_is_the_limit():

@@ -30,7 +30,7 @@ NEAREST = 0.1  # at beta = infinity nodes in sqrt(1 - q) stop there, and the val
 def collapse_rate(q: Numbers, *, n: Count, beta: Number) -> np.ndarray:
     r"""$\dot q$ at inner products `q` in $[0, 1]$; `beta` may be infinite."""
     q = cosines("q", q, least=0)
-    return (1 - q) * _growth(q, *collisions(q, n=n, beta=beta))
+    return np.asarray((1 - q) * _growth(q, *collisions(q, n=n, beta=beta)))
 
 
 def collapse_flow(ts: Numbers, *, n: Count, beta: Number, q0: Number = 0.0) -> np.ndarray:
@@ -78,7 +78,7 @@ def _speed(q: np.ndarray, rest: np.ndarray, growth: Callable[[np.ndarray], np.nd
 
 def _growth(q: np.ndarray, P0: np.ndarray, P1: np.ndarray) -> np.ndarray:
     r"""$\dot q/(1 - q)$."""
-    return np.asarray(q + P1 - q * P0)
+    return q + P1 - q * P0
 
 
 @functools.lru_cache(maxsize=256)
