@@ -78,7 +78,7 @@ def _speed(q: np.ndarray, rest: np.ndarray, growth: Callable[[np.ndarray], np.nd
 
 def _growth(q: np.ndarray, P0: np.ndarray, P1: np.ndarray) -> np.ndarray:
     r"""$\dot q/(1 - q)$."""
-    return q + P1 - q * P0
+    return np.asarray(q + P1 - q * P0)
 
 
 @functools.lru_cache(maxsize=256)
