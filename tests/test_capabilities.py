@@ -195,6 +195,38 @@ def test_models_qualify_by_what_they_declare():
     np.testing.assert_array_equal(*masses)
 
 
+class Looking(af.models.AbstractModel):
+    """Layers of hardmax attention with a diagonal matrix, in a class of its own."""
+
+    B: jax.Array
+    tie_tol: jax.Array
+    merge_tol: None = None
+    space: af.Euclidean = af.Euclidean()
+    clock: str = eqx.field(static=True, default="layers")
+    has_leaders: bool = eqx.field(static=True, default=True)
+
+    def rate(self, t, dtype):
+        return jnp.asarray(1 / 3, dtype)
+
+    def queries(self, t, x):
+        return x * jnp.diag(self.B)[None, :]
+
+    def force(self, t, x, weights, *, key=None, kernel="auto"):
+        raise NotImplementedError
+
+
+def test_layers_qualify_by_what_they_declare():
+    """For their run, its attention matrices, going on, and the certificate of its limit."""
+    B = jnp.diag(jnp.array([2.0, 1.0]))
+    x = af.models.hardmax_cloud("emerge")
+    models = Looking(B, jnp.zeros(())), af.HardmaxLayers(0.5, B)
+    runs = [af.simulate(model, x, t1=20, solver="layers").restart(60) for model in models]
+    np.testing.assert_allclose(runs[0].xs, runs[1].xs, atol=1e-12)
+    matrices = [af.attention_matrix(run, at=-1) for run in runs]
+    np.testing.assert_array_equal(*(np.asarray(a) for a in matrices))
+    assert repr(af.diagnostics.hardmax_limit(runs[0])) == repr(af.diagnostics.hardmax_limit(runs[1]))
+
+
 class Halved(af.Softmax):
     """Softmax attention at half the speed, in a call of its own."""
 

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 
 import attnflow as af
 from attnflow.diagnostics import components
-from attnflow.diagnostics._linkage import tree_components
 from attnflow.errors import InputError
+from attnflow.flows.linkage import tree_components
 from witness import on_circle
 
 N, T = 12, 6

@@ -20,7 +20,7 @@ import attnflow as af
 from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import compiled
-from attnflow.flows._force_shape import engines_of
+from attnflow.flows._force_shape import traced_force
 from attnflow.models import AbstractModel
 from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl
@@ -603,9 +603,10 @@ def test_provenance_names_the_engine_that_ran():
     assert passed_over["spectral"] == "they are for exponentials of the score, reduce='softmax' or 'exp'"
     assert passed_over["broadcast"] == "slower here, about 4 times"
     expected = {"sigmoid": "dense", "hardmax": "dense", "softmax": usual, "linear": None, "own": None}
-    assert {name: engines_of("auto", m, 0.0, jnp.asarray(x), None, None)[0] for name, m in models.items()} == expected
+    forces = {name: traced_force("auto", m, 0.0, jnp.asarray(x), None, None) for name, m in models.items()}
+    assert {name: force.engines for name, force in forces.items()} == expected
     for kernel in ("blocked", "broadcast", "dense"):
-        assert engines_of(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None) == (kernel, {})
+        assert traced_force(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None)[:2] == (kernel, {})
 
 
 def test_errors_of_a_users_own_field_are_shown():

@@ -1,7 +1,7 @@
 """Diagnostics of a run (or of plain arrays with leading axes)."""
 
+from ..flows.linkage import components as components
 from . import smoothness as smoothness
-from ._linkage import components as components
 from .attention import Leaders as Leaders
 from .attention import attention_matrix as attention_matrix
 from .attention import leaders as leaders

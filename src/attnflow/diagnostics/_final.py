@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from ..errors import InputError, shown
-from ._linkage import tree_components
+from ..flows.linkage import tree_components
 
 LINK = 1e-3  # tokens closer than this part of the largest one have met
 REST = 0.1  # they rest when no token moves faster than this part of the linking distance

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from ..checks import flag
 from ..errors import InputError, shown
 from ..flows import Run
-from ..models import HardmaxLayers, at_time
+from ..models import at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
 from ..spaces import Count, Numbers
@@ -96,7 +96,7 @@ def _best(rows: Float[Array, "*T n"]) -> Int[Array, "*T"]:
 class Layers(NamedTuple):
     """Hardmax layers and the history of a run: layers at which tokens lead or are absorbed, and their leaders."""
 
-    model: HardmaxLayers
+    model: Any
     tol: Float[Array, ""]
     leader_layer: Int[Array, " n"]
     absorbed_by: Int[Array, " n"]
@@ -126,7 +126,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
         raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
-    if isinstance(model, HardmaxLayers):
+    if model is not None and model.has_leaders:
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
         what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
@@ -144,7 +144,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     return attention, model.pairs
 
 
-def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
+def _of_layers(run: Run, model: Any, head: Any) -> Layers:
     if head is not None:
         raise InputError(f"head = {head}: hardmax layers have one head; leave it out.")
     known = run.single().info

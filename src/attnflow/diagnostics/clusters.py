@@ -12,20 +12,18 @@ cloud that expands is judged at its own size, and one that shrinks to a point en
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete, safe_norm
-from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
-from ._linkage import components, tree_components
-from ._remaining_motion import Motion, remaining_motion
-
-DELTA = 1e-3
-# A tree of neighbours pays from so many tokens on, up to that dimension.
-TREE_TOKENS, TREE_DIMENSION = 1024, 8
+from ..flows.linkage import default_eps as default_eps
+from ..flows.linkage import linked, usual_eps
+from ..flows.linkage import spread as spread
+from ..flows.metastability import Drift
+from ..flows.remaining_motion import Motion, remaining_motion
+from ..reductions import two_cluster_time
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
+from ._clouds import Clouds, Tokens, clouds, linking_distance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +133,7 @@ def clusters(
         raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     _check_finite(batch)
     distance = _default_eps(batch, space) if eps is None else np.full(batch.xs.shape[:-2], linking_distance(eps))
-    labels, count, sizes, weight = _sorted(_linked(batch.xs, distance), batch)
+    labels, count, sizes, weight = _sorted(linked(batch.xs, distance), batch)
     run, ts = batch.run, batch.ts
     left = _motion(batch, labels, distance)
     at_one_time = None if distance.ndim else int(count)
@@ -167,21 +165,6 @@ def _check_finite(batch: Clouds) -> None:
         raise InputError(f"token {where[-1]}{cloud} is not a number, and clusters need all tokens; leave it out.")
 
 
-def default_eps(
-    xs: Float[Array, "*T n d"], w: Float[Array, " n"] | None, space: AbstractSpace, start: float | np.ndarray = 0.0
-) -> np.ndarray:
-    """The default `eps` of every cloud; `start` is the spread of the first cloud of the run, if there is a run."""
-    if space.unit:
-        return np.full(xs.shape[:-2], np.sqrt(2 * DELTA))
-    return np.asarray(np.sqrt(2 * DELTA) * np.fmax(np.asarray(along(spread, xs, w), float), start))
-
-
-def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
-    """The root mean square distance of the tokens from their mean."""
-    w = masses(x, w)
-    return safe_norm(jnp.ravel(jnp.sqrt(w)[:, None] * (x - (w @ x)[None, :])))
-
-
 def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:
     """The default `eps` of every cloud."""
     if batch.run is not None and batch.run.model is not None:
@@ -190,17 +173,7 @@ def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:
         space = batch.run.model.space
     if space is None:
         raise InputError("tell which space the tokens live in, space=af.Sphere() or af.Euclidean(), or give eps.")
-    start = 0.0 if batch.run is None else float(along(spread, batch.run.xs[0], batch.w)) * np.exp(-batch.log_scale())
-    return default_eps(batch.xs, batch.w, space, start)
-
-
-def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
-    """For every token the first of its cluster."""
-    if xs.shape[-2] <= TREE_TOKENS or xs.shape[-1] > TREE_DIMENSION:
-        return np.asarray(along(components, (xs, jnp.asarray(eps, xs.dtype))))
-    flat = np.asarray(xs).reshape(-1, *xs.shape[-2:])
-    labels = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
-    return np.stack(labels).reshape(xs.shape[:-1])
+    return usual_eps(batch, space)
 
 
 def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -228,7 +201,21 @@ def _motion(batch: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
     run = batch.run
     if run is None or run.model is None:
         return Motion()
-    motion = remaining_motion(batch, labels, eps, lambda reach: _linked(batch.xs, np.asarray(reach)))
+    motion = remaining_motion(batch, labels, eps, _meeting_time)
     if run.result is Outcome.COARSE_STEPS:
         return motion._replace(state="unknown", limits=(run.sentence,))
     return motion
+
+
+def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
+    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
+    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
+    start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
+    share = np.clip(np.asarray(drifting.share, float), 0, 1)
+    between = {"u0": start, "u1": np.minimum(end, start), "weight": share}
+    zonal = model.attention.zonal
+    clock = "SA" if zonal.normalized else "shifted USA"
+    log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
+    with np.errstate(over="ignore"):  # times beyond the largest number are infinite
+        time = np.exp(np.asarray(log_time, float))
+    return time if zonal.normalized else time / np.asarray(drifting.mass, float)

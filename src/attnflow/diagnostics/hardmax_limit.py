@@ -16,7 +16,6 @@ import numpy as np
 from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..models import HardmaxLayers
 from ..spaces import Number
 from ._final import linking_distance, plural
 from .hulls import nearest_weights
@@ -109,7 +108,8 @@ def hardmax_limit(run: Run, eps: Number | None = None) -> HardmaxLimit:
     in float32 64 units in the last place of it. A layer divides distances by 1 + alpha, so that about
     18 / log(1 + alpha) layers are needed.
     """
-    if not isinstance(run, Run) or not isinstance(run.model, HardmaxLayers):
+    model: Any = run.model if isinstance(run, Run) else None
+    if model is None or not model.has_leaders:
         raise InputError("hardmax_limit is for runs of HardmaxLayers; see detect_polytope for other limits.")
     z, spacing = np.asarray(run.single().final, float), float(np.finfo(run.xs.dtype).eps)
     n, d = z.shape
@@ -120,7 +120,7 @@ def hardmax_limit(run: Run, eps: Number | None = None) -> HardmaxLimit:
     if not np.isfinite(z[present]).all():
         raise InputError("the last tokens of this run are not finite; end it before it overflows.")
     eps = max(CLOSE, ROUNDING * spacing) * (size or 1.0) if eps is None else linking_distance(eps)
-    B = np.eye(d) if run.model.B is None else square_matrix("B", run.model.B, d)
+    B = np.eye(d) if model.B is None else square_matrix("B", model.B, d)
     root = _root(B, spacing)
     ahead = np.linalg.norm(np.asarray(run.info["ahead"], float), axis=1)  # an upper bound of the next step
     rests = ahead <= 2 * eps

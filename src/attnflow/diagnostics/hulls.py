@@ -6,7 +6,6 @@ Qhull gets well-conditioned clouds only. Where no facets are needed, distances t
 squares, in any dimension.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +14,6 @@ from scipy.spatial import ConvexHull, QhullError
 
 ROUND_OFF = 1e-12  # directions in which points spread by less than this part of their size do not count
 FACETS_UP_TO = 6  # the number of facets grows like m^(r/2); above this dimension r none are computed
-
-
-def to_order_one(points: np.ndarray) -> float:
-    """The power of two that brings points to order one, where lengths can be squared."""
-    return math.ldexp(1.0, max(-1000, min(1000, -math.frexp(float(np.abs(points).max(initial=0.0)))[1])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..flows import Run
+from ..spaces import order_one
 from ._clouds import Tokens
 from ._final import real_numbers
-from .hulls import distance_to_hull, hull, to_order_one
+from .hulls import distance_to_hull, hull
 
 ALLOWED = 1e-10  # in units of the largest token
 
@@ -64,7 +65,7 @@ def hull_nonincreasing(zs: Tokens) -> MonotoneHull:
     if not np.isfinite(zs).all():
         first = np.argwhere(~np.isfinite(zs))[0, 0]
         raise InputError(f"tokens at saved time {first} are not finite; end the run before it overflows.")
-    unit = to_order_one(zs)
+    unit = order_one(zs)
     zs = zs * unit
     scale = float(np.linalg.norm(zs[0], axis=1).max())
     worst, pair = 0.0, None

@@ -20,7 +20,7 @@ import numpy as np
 from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..spaces import Number, Numbers
+from ..spaces import Number, Numbers, order_one
 from ._clouds import Tokens
 from ._final import (
     at_rest,
@@ -34,7 +34,7 @@ from ._final import (
     real_numbers,
 )
 from ._rescaled_state import last_state
-from .hulls import Hull, hull, to_order_one
+from .hulls import Hull, hull
 from .spectrum import Paranormal, detect_paranormal
 
 RESIDUAL = 1e-6  # how well points of S satisfy their equation, in units of the largest <c, Bc>
@@ -165,8 +165,8 @@ def detect_polytope(
 
 def _polytope(z: np.ndarray, B: np.ndarray, eps: Any, speed: Any, space: Paranormal | None, start: Any) -> Polytope:
     n, d = z.shape
-    unit = to_order_one(z)
-    z, B = z * unit, B * to_order_one(B)
+    unit = order_one(z)
+    z, B = z * unit, B * order_one(B)
     size = float(np.linalg.norm(z, axis=1).max())
     reach = (default_distance(start or size / unit) if eps is None else linking_distance(eps)) * unit
     labels, c = cluster_points(z, reach)

@@ -28,6 +28,7 @@ FIXED = {
 }
 
 
+@functools.cache
 def versions(compute: Callable[..., Any]) -> dict[str, str]:
     """The versions that the result of `compute` depends on; `sources` is a hash of the code."""
     return {**_installed(), "sources": sources(compute)[:12]}

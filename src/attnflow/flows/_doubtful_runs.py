@@ -114,9 +114,13 @@ def _log_force(model: Any) -> float:
 
 def _lost(run: Run, row: int, tolerance: float) -> bool:
     """Whether the clusters at this saved time drift by more than the tolerance, and slower than rounding."""
-    from ..diagnostics import clusters
+    from .clouds import Clouds
+    from .linkage import linked, usual_eps
+    from .remaining_motion import remaining_motion
 
-    drift: Any = clusters(run, at=row)
+    cloud, model = Clouds(run.xs[row], run.weights, run.ts[row], run), run.model
+    eps = usual_eps(cloud, model.space)  # pyright: ignore[reportOptionalMemberAccess]
+    drift = remaining_motion(cloud, linked(cloud.xs, eps), eps)
     if drift.state not in ("metastable", "below rounding") or not 0 < drift.speed <= drift.rounding:
         return False
     return math.log(drift.speed) + log_duration(run) > math.log(tolerance)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ..engines import AbstractEngine
 from ..models import AbstractModel
 from ..pairsums import DENSE_PAIRS
-from ._force_shape import engines_of
+from ._force_shape import traced_force
 from .steps import State
 
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat
@@ -70,7 +70,7 @@ class Ensemble:
 
     def summed_by(self, kernel: str) -> bool:
         """Whether the forces of the model are summed by a kernel, by default."""
-        names, _ = engines_of("auto", self.model, 0.0, self.x0, self.w, None)
+        names = traced_force("auto", self.model, 0.0, self.x0, self.w, None).engines
         return names is not None and kernel in names.split("+")
 
 

@@ -125,12 +125,8 @@ def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable
 
 def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
     """The shapes of `fn(*args)`, and the names of the operations it is made of; nothing is computed."""
-
-    def make() -> tuple[Any, frozenset[str]]:
-        closed, shapes, _ = eqx.filter_make_jaxpr(fn)(*args)
-        return shapes, frozenset(_operations(closed.jaxpr))
-
-    return once("traced", fn, args, make)
+    closed, shapes, constants = eqx.filter_make_jaxpr(fn)(*args)
+    return eqx.combine(shapes, constants), frozenset(_operations(closed.jaxpr))
 
 
 def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:

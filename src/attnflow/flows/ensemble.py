@@ -27,7 +27,7 @@ from ._force_shape import fitting
 from ._random_models import natural_step, typed
 from ._trailing_vmap import trailing_vmap
 from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
-from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
+from .compiled import FACTORIZATIONS, Timed, once, places, timed_call, timed_rows, traced
 from .engines import batched
 from .options import at_layers, check_clock
 from .outcome import Outcome
@@ -215,7 +215,8 @@ def _run(
     """Portion after portion: observe, then add to the statistics, each a compiled program."""
     count = models.which.size
     inputs = (models, arrays, statistics, key)
-    shapes, operations = traced(_one_realization, plan, *inputs)
+    args = (plan, *inputs)
+    shapes, operations = once("traced", _one_realization, args, lambda: traced(_one_realization, *args))
     if operations & FACTORIZATIONS:
         threads = 1
     states = {

@@ -10,13 +10,14 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..checks import flag, whole
+from ..engines import Choice
 from ..errors import InputError, shown
-from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
+from ..models import AbstractModel, AbstractRandomModel, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._doubtful_runs import doubted, report
-from ._force_shape import engines_of, fitting, force_of
+from ._force_shape import Force, fitting, traced_force
 from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
@@ -24,7 +25,7 @@ from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
 from .closed_form import in_closed_form
-from .compiled import FACTORIZATIONS, adjoint_of, timed_call, traced
+from .compiled import FACTORIZATIONS, adjoint_of, timed_call
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
@@ -96,7 +97,7 @@ def simulate(
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
     throw, progress = flag("throw", throw), flag("progress", progress)
-    if isinstance(model, HardmaxLayers):
+    if model.has_leaders:
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
     if isinstance(solver, str) and solver == "exact":
@@ -129,13 +130,12 @@ def simulate(
     if mesh is not None:
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     with progress_bar(progress), fitting(x0.shape):
-        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
+        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or len(x0) ** 2 <= DENSE_PAIRS
         devices = 1 if alone else all_devices().size
         sums = SumsOfRun(model, x0, w, start, end - start, tolerance, devices, partitioned=mesh is not None)
-        chosen, choice = sums.choose(kernel)
+        chosen, choice, force = _engine(sums, kernel, key)
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
-        ran, passed_over = engines_of(chosen, model, start, x0, w, key)
         plan = _Plan(solver, chosen, max_steps, progress, adjoint_of(inputs))
         timed = timed_call(_solve, plan, *inputs)
     xs, code, steps = on_one_device(timed.value) if choice.engine.on_all_devices else timed.value
@@ -149,13 +149,13 @@ def simulate(
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
         info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * numbers["since"])}),
-        provenance={"engine": engine_record(kernel, ran, choice.passed_over | passed_over)}
+        provenance={"engine": engine_record(kernel, force.engines, choice.passed_over | force.passed_over)}
         | provenance(
             t0=start,
             t1=end,
             solver=solver,
             max_steps=max_steps,
-            kernel=ran,
+            kernel=force.engines,
             kernel_requested=kernel,
             save=save,
             throw=throw,
@@ -172,12 +172,13 @@ def simulate(
     return run
 
 
-def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
-    """Whether the cloud is large, there are devices to share it over, and the model allows it."""
-    if len(x0) ** 2 <= DENSE_PAIRS or all_devices().size == 1:
-        return False
-    _, operations = traced(force_of, "blocked", model, 0.0, x0, w, key)
-    return not operations & FACTORIZATIONS
+def _engine(sums: SumsOfRun, kernel: str, key: PRNGKeyArray | None) -> tuple[str, Choice, Force]:
+    """The kernel argument of the sums, the choice behind it, and the force; factorizations stay on one device."""
+    chosen, choice = sums.choose(kernel)
+    force = traced_force(chosen, sums.model, sums.start, sums.x0, sums.w, key)
+    if sums.devices > 1 and force.operations & FACTORIZATIONS:
+        return _engine(sums._replace(devices=1), kernel, key)
+    return chosen, choice, force
 
 
 def _solve(

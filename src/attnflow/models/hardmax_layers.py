@@ -66,6 +66,10 @@ class HardmaxLayers(AbstractModel):
     def moves_to_means(self) -> bool:
         return True
 
+    @property
+    def has_leaders(self) -> bool:
+        return True
+
     def __init__(
         self,
         alpha: Parameter = 0.5,

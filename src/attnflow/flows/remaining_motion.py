@@ -23,12 +23,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from .. import pairsums
 from ..attention import AbstractAttention, heads_of
-from ..flows.metastability import ROUNDING, Drift, applies, drift, log_duration
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
-from ..reductions import two_cluster_time
 from ..spaces import safe_norm
-from ._clouds import Clouds, along, masses
+from .clouds import Clouds, along, masses
+from .linkage import linked
+from .metastability import ROUNDING, Drift, applies, drift, log_duration
+
+MeetingTime = Callable[[Any, Drift, np.ndarray], np.ndarray]
 
 # A configuration rests when an equilibrium is no farther than this fraction of eps.
 REST = 1e-3
@@ -49,13 +51,17 @@ class Motion(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
+def _unknown(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
+    return np.full(chord.shape, np.inf)
+
+
 def remaining_motion(
-    cloud: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
+    cloud: Clouds, labels: np.ndarray, eps: np.ndarray, meeting_time: MeetingTime = _unknown
 ) -> Motion:
     """The remaining motion of the clouds of a run.
 
-    `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
-    if tokens are linked within another distance.
+    `labels (..., n)`: the cluster of each token within `eps (...)`; `meeting_time`: how long the first two clusters
+    take, if they are alone, until they are at a distance. By default that is not known.
     """
     run: Any = cloud.run
     model, exact = run.model, applies(run.model)
@@ -84,8 +90,8 @@ def remaining_motion(
             seen = rounding[row] + log_duration(run) > log_visible[row]
             state[row], speed[row] = "below rounding" if seen else "metastable", rounding[row]
     if exact:
-        first = linked(REST * eps.reshape(batch)).reshape(-1, n)
-        state, time, speed = _where_exact(cloud, eps, first, state, time, speed, rounding)
+        first = linked(cloud.xs, np.asarray(REST * eps.reshape(batch))).reshape(-1, n)
+        state, time, speed = _where_exact(cloud, eps, first, state, time, speed, rounding, meeting_time)
     known = np.isfinite(np.asarray(cloud.xs)).all(axis=(-2, -1)).reshape(-1)
     state = np.where(known, state, "unknown")
     with np.errstate(over="ignore", under="ignore"):
@@ -192,6 +198,7 @@ def _where_exact(
     time: np.ndarray,
     speed: np.ndarray,
     rounding: np.ndarray,
+    meeting_time: MeetingTime,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
     run: Any = cloud.run
@@ -203,7 +210,9 @@ def _where_exact(
     log_time = log_duration(run)
     chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        wait = _meeting_time(run.model, exact, np.maximum(chord, 1e-10))
+        wait = (
+            meeting_time(run.model, exact, np.maximum(chord, 1e-10)) if meeting_time else np.full(chord.shape, np.inf)
+        )
         unit = np.log(ROUNDING * float(jnp.finfo(cloud.xs.dtype).eps)) - rounding  # log of one over the force
         visible = exact.log_speed + np.maximum(log_time, unit) > np.log(REST * eps)
         visible |= np.log(wait) <= log_time
@@ -246,17 +255,3 @@ def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str,
         return ()
     remedy = "long_time follows it" if applies(model) else "a larger eps, float64 or a smaller beta may show it"
     return (f"The drift is below the rounding of velocities ({rounding:.2g}), where simulate cannot follow; {remedy}.",)
-
-
-def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
-    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
-    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
-    start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
-    share = np.clip(np.asarray(drifting.share, float), 0, 1)
-    between = {"u0": start, "u1": np.minimum(end, start), "weight": share}
-    zonal = model.attention.zonal
-    clock = "SA" if zonal.normalized else "shifted USA"
-    log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
-    with np.errstate(over="ignore"):  # times beyond the largest number are infinite
-        time = np.exp(np.asarray(log_time, float))
-    return time if zonal.normalized else time / np.asarray(drifting.mass, float)

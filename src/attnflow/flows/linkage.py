@@ -14,10 +14,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from ..errors import InputError
-from ..spaces import Numbers, is_concrete
-from ._clouds import linking_distance, real_tokens
-from .hulls import to_order_one
+from ..spaces import AbstractSpace, Numbers, is_concrete, order_one, safe_norm
+from .clouds import Clouds, along, linking_distance, masses, real_tokens
 
+DELTA = 1e-3
+# A tree of neighbours pays from so many tokens on, up to that dimension.
+TREE_TOKENS, TREE_DIMENSION = 1024, 8
 # Up to so many tokens the matrix of neighbours is kept; for more it is computed again in tiles of so many rows.
 DENSE_TOKENS, TILE = 1024, 256
 
@@ -88,7 +90,7 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     """
     labels = np.arange(x.shape[0])
     finite = np.isfinite(x).all(axis=1)
-    unit = to_order_one(x[finite])
+    unit = order_one(x[finite])
     points, eps = x[finite] * unit, eps * unit
     side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
     cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero
@@ -119,3 +121,33 @@ def _neighbour_pairs(points: np.ndarray, component: np.ndarray, digit: int, eps:
         near = distance <= eps
         pairs.append(np.stack([component[side][near], component[~side][nearest[near]]], axis=1))
     return np.unique(np.concatenate(pairs), axis=0)
+
+
+def default_eps(
+    xs: Float[Array, "*T n d"], w: Float[Array, " n"] | None, space: AbstractSpace, start: float | np.ndarray = 0.0
+) -> np.ndarray:
+    """The default `eps` of every cloud; `start` is the spread of the first cloud of the run, if there is a run."""
+    if space.unit:
+        return np.full(xs.shape[:-2], np.sqrt(2 * DELTA))
+    return np.asarray(np.sqrt(2 * DELTA) * np.fmax(np.asarray(along(spread, xs, w), float), start))
+
+
+def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    """The root mean square distance of the tokens from their mean."""
+    w = masses(x, w)
+    return safe_norm(jnp.ravel(jnp.sqrt(w)[:, None] * (x - (w @ x)[None, :])))
+
+
+def usual_eps(cloud: Clouds, space: AbstractSpace) -> np.ndarray:
+    """The default `eps` of every cloud, of a run with the spread of its first one."""
+    start = 0.0 if cloud.run is None else float(along(spread, cloud.run.xs[0], cloud.w)) * np.exp(-cloud.log_scale())
+    return default_eps(cloud.xs, cloud.w, space, start)
+
+
+def linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
+    """For every token the first of its cluster."""
+    if xs.shape[-2] <= TREE_TOKENS or xs.shape[-1] > TREE_DIMENSION:
+        return np.asarray(along(components, (xs, jnp.asarray(eps, xs.dtype))))
+    flat = np.asarray(xs).reshape(-1, *xs.shape[-2:])
+    labels = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
+    return np.stack(labels).reshape(xs.shape[:-1])
