@@ -126,10 +126,12 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
         raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
-    if model is not None and model.has_leaders:
+    if model is None:
+        raise InputError("this run carries no model; attention is that of a SelfAttention model.")
+    if model.has_leaders:
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
-        what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
+        what = f"a {type(model).__name__}, which has no attention matrix"
         raise InputError(f"this run carries {what}; attention is that of a SelfAttention model.")
     heads = getattr(model.attention, "heads", None)
     if heads is None:
