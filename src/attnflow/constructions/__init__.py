@@ -12,6 +12,7 @@ from .schedules import (
     ReluPiece,
     ReluPieces,
     Schedule,
+    ScheduleReport,
     ShearProfile,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "ReluPiece",
     "ReluPieces",
     "Schedule",
+    "ScheduleReport",
     "ShearProfile",
     "interpolate",
     "interpolation_classifier",

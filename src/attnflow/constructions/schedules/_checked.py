@@ -11,16 +11,21 @@ from ...errors import AttnflowWarning, InputError
 
 def doubles(name: str, value: Any) -> np.ndarray:
     """Finite numbers in float64; coarser floating-point numbers are converted, with a warning."""
-    dtype = getattr(value, "dtype", None)
     array = finite_array(name, value)
+    narrow(name, value)
+    return array
+
+
+def narrow(name: str, value: Any) -> None:
+    """Say a word where numbers are coarser than float64."""
+    dtype = getattr(value, "dtype", None)
     if dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8:
         warnings.warn(
             f"{name} is {np.dtype(dtype).name} and was converted to float64, with no more digits than it had; "
             "af.precision('float64') before arrays are made keeps them.",
             AttnflowWarning,
-            stacklevel=4,
+            stacklevel=2,
         )
-    return array
 
 
 def vector(name: str, value: Any, d: int | None = None) -> np.ndarray:
@@ -52,7 +57,7 @@ def points(name: str, value: Any, d: int) -> np.ndarray:
     """Rows `(n, d)`."""
     array = doubles(name, value)
     if array.ndim != 2 or array.shape[1] != d:
-        raise InputError(f"{name} has shape {array.shape} ; give points of R^{d} as rows (n, {d}).")
+        raise InputError(f"{name} has shape {array.shape}; give points of R^{d} as rows (n, {d}).")
     return array
 
 
@@ -71,4 +76,14 @@ def increasing(name: str, value: Any) -> np.ndarray:
 def frozen(array: np.ndarray) -> np.ndarray:
     """The same array, which nobody can write to: pieces are values."""
     array.flags.writeable = False
+    return array
+
+
+def masses(value: Any, n: int) -> np.ndarray:
+    """Weights of n points, none negative."""
+    array = doubles("weights", value)
+    if array.shape != (n,):
+        raise InputError(f"weights have shape {array.shape} and there are {n} points; give one weight for each.")
+    if (array < 0).any():
+        raise InputError(f"weights[{int(array.argmin())}] = {array.min():g} is negative; give weights >= 0.")
     return array

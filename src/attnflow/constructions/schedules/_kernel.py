@@ -48,7 +48,7 @@ def _through(
     def neuron(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         x, log_det = state
         s = jnp.sum(A[k][:, None] * x, axis=0) + b[k]
-        return x + steps[k][:, None] * jnp.maximum(s, 0), log_det + jnp.where(s > 0, growth[k], 0)
+        return x + steps[k][:, None] * jnp.maximum(s, 0)[None, :], log_det + jnp.where(s > 0, growth[k], 0)
 
     return jax.lax.fori_loop(0, count, neuron, (x, jnp.zeros_like(x[0])))
 

@@ -19,17 +19,18 @@ class Moved(NamedTuple):
 def in_tiles(carry_tile: Callable[[np.ndarray], Moved], x: np.ndarray) -> Moved:
     """What `carry_tile` makes of the points, called with a few of them at a time."""
     n = len(x)
-    if n <= TILE:
-        return carry_tile(x)
     y, log_det = np.empty_like(x), np.empty(n)
 
     def share(start: int, end: int) -> None:
-        for first in range(start, end, TILE):
-            rows = slice(first, min(first + TILE, end))
-            y[rows], log_det[rows] = carry_tile(x[rows])
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused at the end
+            for first in range(start, end, TILE):
+                rows = slice(first, min(first + TILE, end))
+                y[rows], log_det[rows] = carry_tile(x[rows])
 
-    share(0, TILE)  # what has to be compiled is compiled once, before threads share it
-    cores = min(usable_cores(), -(-(n - TILE) // TILE))
-    edges = TILE * np.linspace(1, -(-n // TILE), cores + 1).astype(int)
-    at_the_same_time([lambda k=k: share(edges[k], min(edges[k + 1], n)) for k in range(cores)])
+    share(0, min(n, TILE))  # what has to be compiled is compiled once, before threads share it
+    left = -(-n // TILE) - 1
+    if left > 0:
+        edges = TILE * (1 + np.linspace(0, left, min(usable_cores(), left) + 1).astype(int))
+        pairs = zip(edges[:-1].tolist(), np.minimum(edges[1:], n).tolist(), strict=True)
+        at_the_same_time([lambda pair=pair: share(*pair) for pair in pairs])
     return Moved(y, log_det)

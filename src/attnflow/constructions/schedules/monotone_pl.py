@@ -5,12 +5,12 @@ every knot, which changes the slope on its right. Knot k stands at $y_k$ when it
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import direction, increasing, number, vector
 from ._lines import Lines, along, moved_along
 from ._tiles import Moved
@@ -27,6 +27,8 @@ class MonotonePL(AbstractPiece):
     counts K + 2 pieces, or K + 1 if the first knot stays.
     """
 
+    kind: ClassVar[str] = "monotone"
+
     e: np.ndarray
     x_knots: np.ndarray
     y_knots: np.ndarray
@@ -39,8 +41,8 @@ class MonotonePL(AbstractPiece):
         x_knots: Numbers,
         y_knots: Numbers,
         *,
-        left_slope: float | None = None,
-        right_slope: float | None = None,
+        left_slope: Number | None = None,
+        right_slope: Number | None = None,
     ):
         e, x_knots = direction("e", e), increasing("x_knots", x_knots)
         if abs(np.linalg.norm(e) - 1) > 1e-12:
@@ -69,6 +71,10 @@ class MonotonePL(AbstractPiece):
         return len(self.x_knots) + 1 + int(self.x_knots[0] != self.y_knots[0])
 
     @property
+    def duration(self) -> float:
+        return float(self.count)
+
+    @property
     def inverted(self) -> "MonotonePL":
         return MonotonePL(
             self.e, self.y_knots, self.x_knots, left_slope=1 / self.left_slope, right_slope=1 / self.right_slope
@@ -87,11 +93,28 @@ class MonotonePL(AbstractPiece):
         pieces += [ReluPiece(np.log(s / p) * self.e, self.e, -k) for s, p, k in zip(slopes[1:], before, y, strict=True)]
         return tuple(pieces)
 
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        logs = np.log(self.lines.slopes)
+        return float(logs.min()), float(logs.max())
+
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
+        k, part = divmod(t, 1.0)
+        return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
+
+    def _first(self, k: int) -> tuple[AbstractPiece, ...]:
+        """The first k neurons, fused."""
+        kept = k - (self.count - len(self.x_knots))
+        if kept <= 0:
+            return self.expand()[:k]
+        known = {"left_slope": self.left_slope, "right_slope": self.lines.slopes[kept]}
+        return (MonotonePL(self.e, self.x_knots[:kept], self.y_knots[:kept], **known),)
+
     def __repr__(self) -> str:
         return f"MonotonePL: {len(self.x_knots)} knots, {self.count} pieces of R^{self.d}"
 
 
-def _positive(name: str, slope: float | None, default: np.ndarray) -> float:
+def _positive(name: str, slope: Number | None, default: np.ndarray) -> float:
     if slope is None:
         if not default.size:
             raise InputError(f"one knot leaves {name} open; give it, a positive number.")

@@ -2,25 +2,34 @@
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ...errors import InputError, shown
+from ...files import write_atomically
 from ...spaces import Numbers
 from ._checked import points
+from ._json import parsed, read, written
 from ._tiles import Moved, in_tiles
 
 if TYPE_CHECKING:
     from .relu_piece import ReluPiece
 
 
+P = TypeVar("P", bound="AbstractPiece")
+
+
 class AbstractPiece(abc.ABC):
     """A part of a schedule: a flow for a time `duration`, known in closed form.
 
-    A piece gives `carry_tile` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands for,
-    and `expand` lists them.
+    A piece gives `carry_tile` and `inverted`; the rest follows. `count` is the number of elementary neurons it stands
+    for, and `expand` lists them.
     """
+
+    kind: ClassVar[str]  # its name in files
 
     @property
     @abc.abstractmethod
@@ -33,9 +42,9 @@ class AbstractPiece(abc.ABC):
         """How many pieces of constant weights this is."""
 
     @property
+    @abc.abstractmethod
     def duration(self) -> float:
         """The time it takes."""
-        return float(self.count)
 
     @property
     @abc.abstractmethod
@@ -50,13 +59,18 @@ class AbstractPiece(abc.ABC):
     def expand(self) -> "tuple[ReluPiece, ...]":
         """The neurons, first to last."""
 
+    @property
+    @abc.abstractmethod
+    def log_det_range(self) -> tuple[float, float]:
+        """Two numbers between which `log_det` lies everywhere."""
+
+    @abc.abstractmethod
+    def until(self, t: float | int) -> "tuple[AbstractPiece, ...]":
+        """What it does until a time `0 <= t <= duration` after it started: whole neurons, and a part of one."""
+
     def carry(self, x: Numbers) -> Moved:
         """The images of points `(n, d)`, and the log determinants there: `forward` and `log_det` in one."""
-        moved = in_tiles(self.carry_tile, points("x", x, self.d))
-        if not (known := np.isfinite(moved.x)).all():
-            k = int(np.argmin(known.all(axis=1)))
-            raise InputError(f"point {k}, {shown(np.asarray(x)[k].tolist())}, is moved beyond the range of float64.")
-        return moved
+        return self._carry("x", x)
 
     def forward(self, x: Numbers) -> np.ndarray:
         """The images of points `(n, d)`."""
@@ -64,11 +78,37 @@ class AbstractPiece(abc.ABC):
 
     def inverse(self, y: Numbers) -> np.ndarray:
         """The points `(n, d)` whose images these are."""
-        return self.inverted.carry(y).x
+        return self.inverted._carry("y", y).x
 
     def log_det(self, x: Numbers) -> np.ndarray:
         r"""$\log|\det D\Phi(x)|$ at points `(n, d)`."""
         return self.carry(x).log_det
+
+    def _carry(self, name: str, x: Numbers) -> Moved:
+        given = points(name, x, self.d)
+        moved = in_tiles(self.carry_tile, given)
+        if not (known := np.isfinite(moved.x)).all():
+            k = int(np.argmin(known.all(axis=1)))
+            raise InputError(f"{name}[{k}] = {shown(given[k].tolist())} is moved beyond the range of float64.")
+        return moved
+
+    def to_json(self) -> str:
+        """The piece as JSON, to the last digit."""
+        return written(self)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the piece as JSON, to the last digit; `load` reads it back."""
+        return write_atomically(path, written(self))
+
+    @classmethod
+    def from_json(cls: type[P], text: str) -> P:
+        """The piece that `to_json` wrote; other texts are refused in a sentence."""
+        return _of_kind(cls, parsed(text, _kinds()))
+
+    @classmethod
+    def load(cls: type[P], path: str | os.PathLike) -> P:
+        """The piece that `save` wrote; other files are refused in a sentence."""
+        return _of_kind(cls, read(path, _kinds()))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and all(map(_same, _values(self), _values(other)))
@@ -82,3 +122,14 @@ def _values(piece: AbstractPiece) -> list[Any]:
 
 def _same(mine: Any, other: Any) -> bool:
     return np.array_equal(mine, other) if isinstance(mine, np.ndarray) else mine == other
+
+
+def _kinds() -> dict[str, type[AbstractPiece]]:
+    """The pieces of this library by their names in files; a file can make no others."""
+    return {one.kind: one for one in AbstractPiece.__subclasses__() if one.__module__.rpartition(".")[0] == __package__}
+
+
+def _of_kind(cls: type[P], piece: AbstractPiece) -> P:
+    if not isinstance(piece, cls):
+        raise InputError(f"this is a {type(piece).__name__} and no {cls.__name__}; load it as what it is.")
+    return piece

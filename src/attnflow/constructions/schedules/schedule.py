@@ -6,34 +6,32 @@ $$ \Phi = \Phi_p \circ \dots \circ \Phi_1, \qquad
 exact, with no solver of differential equations and no estimate of a trace.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, cast, final, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast, final
 
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...errors import InputError, shown
-from ...spaces import Numbers
-from ._checked import doubles
+from ...flows import Run
+from ...models import ReluFlow
+from ...spaces import Number, Numbers
+from ._checked import masses
+from ._laws import BaseDensity, BaseSampler, log_density_of, sample_of
+from ._python import program
+from ._report import ScheduleReport, report_of
+from ._run import check_within, model_of, run_of
 from ._tiles import Moved
 from .piece import AbstractPiece
-from .relu_piece import ReluPiece, ReluPieces
+from .relu_piece import ReluPiece
+from .relu_pieces import ReluPieces
 
-
-@runtime_checkable
-class Density(Protocol):
-    """A law that knows its density: `log_density(x (n, d)) -> (n,)`."""
-
-    def log_density(self, x: np.ndarray) -> Numbers: ...
-
-
-@runtime_checkable
-class Sampler(Protocol):
-    """A law that can be drawn from: `sample(n, key=key) -> (n, d)`."""
-
-    def sample(self, n: int, *, key: PRNGKeyArray) -> Numbers: ...
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 
 @final
@@ -45,6 +43,8 @@ class Schedule(AbstractPiece):
     `pieces` is the number of neurons, `switches` the number of jumps of the weights between them, `blocks` the pieces
     as they were given.
     """
+
+    kind: ClassVar[str] = "schedule"
 
     blocks: tuple[AbstractPiece, ...]
 
@@ -111,38 +111,105 @@ class Schedule(AbstractPiece):
             log_det += more
         return Moved(x, log_det)
 
-    def log_density(self, y: Numbers, base: Density | Callable[[np.ndarray], Numbers]) -> np.ndarray:
+    def log_density(self, y: Numbers, base: BaseDensity) -> np.ndarray:
         """The log density at points `(n, d)` of the law `base` after the schedule.
 
-        `base` has `log_density(x) -> (n,)`, or is that function.
+        `base` has `log_density(x) -> (n,)`, or is that function, or a distribution of SciPy.
         """
-        x, log_det = self.inverted.carry(y)
-        known = base.log_density if isinstance(base, Density) else base
-        if not callable(known):
-            raise InputError(f"base = {shown(base)} has no log_density; give a law, or a function of points.")
-        there = np.asarray(known(x), float)
-        if there.shape != log_det.shape:
-            raise InputError(f"base gives log densities of shape {there.shape}; it should give ({len(x)},).")
-        return there + log_det
+        x, log_det = self.inverted._carry("y", y)
+        return log_density_of(base, x) + log_det
 
-    def sample(self, base: Sampler, n: int, *, key: PRNGKeyArray) -> np.ndarray:
+    def sample(self, base: BaseSampler, n: int, *, key: PRNGKeyArray) -> np.ndarray:
         """n points `(n, d)` of the law `base` after the schedule."""
-        if not isinstance(base, Sampler):
-            raise InputError(f"base = {shown(base)} cannot be drawn from; give a law with sample(n, key=key).")
-        return self.forward(base.sample(n, key=key))
+        return self.forward(sample_of(base, n, self.d, key))
 
     def push(self, x: Numbers, weights: Numbers | None = None) -> tuple[np.ndarray, np.ndarray | None]:
         """A weighted measure after the schedule: points move, weights stay."""
         y = self.forward(x)
         if weights is None:
             return y, None
-        w = doubles("weights", weights)
-        if w.shape != y.shape[:1]:
-            raise InputError(f"weights have shape {w.shape} and there are {len(y)} points; give one weight for each.")
-        return y, w
+        return y, masses(weights, len(y))
 
     def expand(self) -> tuple[ReluPiece, ...]:
         return tuple(neuron for piece in self.blocks for neuron in piece.expand())
+
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        low, high = np.sum([piece.log_det_range for piece in self.blocks], axis=0)
+        return float(low), float(high)
+
+    @cached_property
+    def neurons(self) -> ReluPieces:
+        """All neurons as arrays `W`, `A`, `b`, `t`."""
+        each = [[p] if isinstance(p, ReluPieces) else p.expand() for p in self.blocks]
+        return ReluPieces.of(*(one for some in each for one in some))
+
+    @property
+    def weight_norm(self) -> float:
+        r"""$\sup_t|(w, a, b)(t)|_\infty$, the largest entry of the weights. It depends on how neurons are scaled."""
+        return self.report().weight_norm
+
+    def report(self, x: Numbers | None = None) -> ScheduleReport:
+        """Counts, norms and bounds; with points `x`, also how exactly they come back."""
+        return report_of(self, x)
+
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
+        check_within(t, self.duration)
+        pieces: list[AbstractPiece] = []
+        for piece in self.blocks:
+            if t <= 0:
+                break
+            pieces += [piece] if t >= piece.duration else piece.until(t)
+            t -= piece.duration
+        return tuple(pieces)
+
+    def timeline(self, x: Numbers | None = None, weights: Numbers | None = None) -> "matplotlib.figure.Figure":
+        r"""Draw which neuron is on when: what it does and how strongly, its weights, and with points also for how many.
+
+        A bar is as high as $|w||a|$ (of a translation $|w|b$), the rate at which a neuron moves points apart.
+        """
+        from ._timeline import timeline
+
+        return timeline(self, x, weights)
+
+    def animate(
+        self,
+        path: str | os.PathLike,
+        x: Numbers,
+        base: BaseDensity | None = None,
+        *,
+        weights: Numbers | None = None,
+        frames: int = 120,
+        fps: Number = 25,
+        dpi: Number = 110,
+    ) -> Path:
+        """Write a film (.mp4 or .gif) of points `x (n, d)`, and beside it of the density that began as `base`.
+
+        Without `base` there are points alone; of more than two coordinates the first two are shown. A line marks where
+        the neuron is switched on, an arrow where it pushes to. Neurons of a `ShearProfile` are shown together.
+        """
+        from ._animate import animate
+
+        return animate(self, path, x, base, weights, frames, fps, dpi)
+
+    def program(self) -> str:
+        """Python that makes this schedule again, to the last digit, to paste into a program or a notebook."""
+        return program(self)
+
+    def to_model(self) -> ReluFlow:
+        """The neurons of `expand` as a model that `af.simulate` integrates, from 0 to `duration`.
+
+        Needs `af.precision("float64")`.
+        """
+        return model_of(self.neurons)
+
+    def to_run(self, x: Numbers, weights: Numbers | None = None, *, ts: Numbers | None = None) -> Run:
+        """The way of points `(n, d)`, as `af.simulate` would give it, at times `ts` from 0 to `duration`.
+
+        By default those are the ends of blocks, or of neurons that come as arrays, at most 201 of them. Rows are
+        exact; `run.at` goes on from them in closed form. Needs `af.precision("float64")`.
+        """
+        return run_of(self, x, weights, ts)
 
     def __repr__(self) -> str:
         return f"Schedule: {self.pieces} pieces of R^{self.d}, {self.switches} switches, time {self.duration:g}"

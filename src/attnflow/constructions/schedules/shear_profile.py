@@ -5,12 +5,12 @@ interpolation, exact at its knots, where sums of steep neurons would lose their 
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Numbers
+from ...spaces import Number, Numbers
 from ._checked import direction, increasing, number, vector
 from ._lines import Lines, along, moved_along
 from ._tiles import Moved
@@ -28,6 +28,8 @@ class ShearProfile(AbstractPiece):
     on the left.
     """
 
+    kind: ClassVar[str] = "shear"
+
     a: np.ndarray
     w: np.ndarray
     knots: np.ndarray
@@ -42,8 +44,8 @@ class ShearProfile(AbstractPiece):
         knots: Numbers,
         values: Numbers,
         *,
-        left_slope: float = 0.0,
-        right_slope: float = 0.0,
+        left_slope: Number = 0.0,
+        right_slope: Number = 0.0,
     ):
         a = direction("a", a)
         w = direction("w", w, len(a))
@@ -75,6 +77,10 @@ class ShearProfile(AbstractPiece):
         return int(self.values[0] != 0) + int(first != 0) + int(np.count_nonzero(jumps))
 
     @property
+    def duration(self) -> float:
+        return float(self.count)
+
+    @property
     def inverted(self) -> "ShearProfile":
         return ShearProfile(
             self.a, self.w, self.knots, -self.values, left_slope=-self.left_slope, right_slope=-self.right_slope
@@ -90,6 +96,24 @@ class ShearProfile(AbstractPiece):
             pieces.append(ReluPiece(first * self.w, -self.a, self.knots[0]))
         pieces += [ReluPiece(c * self.w, self.a, -k) for c, k in zip(jumps, self.knots, strict=True) if c != 0]
         return tuple(pieces)
+
+    @property
+    def log_det_range(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def until(self, t: float | int) -> tuple[AbstractPiece, ...]:
+        k, part = divmod(t, 1.0)
+        return self._first(int(k)) + (self.expand()[int(k)].until(part) if part else ())
+
+    def _first(self, k: int) -> tuple[AbstractPiece, ...]:
+        """The first k neurons, fused."""
+        slopes, (left, jumps) = self.lines.slopes, self.lines.neurons
+        before = int(self.values[0] != 0) + int(left != 0)
+        if k <= before:
+            return self.expand()[:k]
+        kept = np.flatnonzero(jumps)[k - before - 1] + 1
+        known = {"left_slope": self.left_slope, "right_slope": slopes[kept]}
+        return (ShearProfile(self.a, self.w, self.knots[:kept], self.values[:kept], **known),)
 
     def __repr__(self) -> str:
         return f"ShearProfile: {len(self.knots)} knots, {self.count} pieces of R^{self.d}"
