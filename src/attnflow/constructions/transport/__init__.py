@@ -1,8 +1,8 @@
 """Transport of one law to another by ReLU neurons with piecewise constant weights.
 
 `transport` is the one call. The ways to build a schedule: `line` (best knots), `field` (a curve of laws), `ridge` (one
-direction after another), `grid` (exact cell averages). `laws` are what is transported; `tail_check` says what no schedule
-can do; `result` and `report` are what comes out. The derivation is in docs/theory/relu-transport.md.
+direction after another), `grid` (exact cell averages). `laws` are what is transported; `tail_check` says what no
+schedule can do; `result` and `report` are what comes out. The derivation is in docs/theory/relu-transport.md.
 """
 
 from . import laws as laws

@@ -46,9 +46,9 @@ class Affine:
         """The inverse map."""
         return [piece.inverted for piece in reversed(self.pieces)]
 
-    def inverse(self, x: np.ndarray) -> np.ndarray:
-        """The rows u whose images are x."""
-        return (x - self.mean) @ np.linalg.inv(self.matrix)
+    def inverse(self, y: np.ndarray) -> np.ndarray:
+        """The rows u whose images are y."""
+        return (y - self.mean) @ np.linalg.inv(self.matrix)
 
     def law_before(self, law: AbstractLaw) -> AbstractLaw:
         """The law of u, if that of the images is `law`."""

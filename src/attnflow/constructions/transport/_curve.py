@@ -1,6 +1,6 @@
-r"""The curve of laws of $x_t = (1 - t)z + ty$, z of the base and y of the target, and its velocity $E[y - z\,|\,x_t = x]$.
+r"""The curve of laws of $x_t = (1 - t)z + ty$, z of the base and y of the target, and its velocity.
 
-Coordinates that are a condition stay: there $x_t = y$, and the velocity is 0.
+The velocity at x is $E[y - z\,|\,x_t = x]$. Coordinates that are a condition stay: there $x_t = y$, and it is 0.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def _embedded(start: GaussianMixture, d: int, moving: np.ndarray) -> tuple[np.nd
 
 
 def _averaged(start: GaussianMixture, target: AbstractLaw) -> Curve:
-    """From a Gaussian: z is known from x and y, so the velocity is a mean over many y, with the density of z as weight."""
+    """From a Gaussian: x and y tell z, so the velocity is a mean over many y with the density of z as weight."""
     mean, inverse = start.means[0], np.linalg.inv(np.linalg.cholesky(start.covs[0]))
 
     def velocity(t: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from .laws import AbstractLaw, Samples
 class Invertible(Protocol):
     """A map that brings points back."""
 
-    def inverse(self, y: np.ndarray) -> np.ndarray: ...
+    def inverse(self, y: np.ndarray, /) -> np.ndarray: ...
 
 
 class _Coordinates(AbstractLaw):

@@ -1,9 +1,9 @@
 r"""The increasing piecewise linear map of K knots that brings samples on the line closest to N(0, 1).
 
 A map T with the empirical distribution function at its knots gains $E[\log T'(s) - T(s)^2/2 + s^2/2]$: by exactly this
-much it lowers $KL(\cdot|N(0, 1))$. On an interval where T is linear the sum over samples follows from the sums of $1, s,
-s^2$, so that of all choices of K knots among the candidates the best is found by dynamic programming. The slopes beyond
-the first and the last knot are those of largest likelihood.
+much it lowers $KL(\cdot|N(0, 1))$. On an interval where T is linear the sum over samples follows from the sums of $1,
+s, s^2$, so that of all choices of K knots among the candidates the best is found by dynamic programming. The slopes
+beyond the first and the last knot are those of largest likelihood.
 """
 
 from dataclasses import dataclass
@@ -80,9 +80,7 @@ def _table(s: np.ndarray) -> _Table:
     return _Table(x, y, left / n, inside, right / n, left_slopes, right_slopes, -total[2] / n / 2)
 
 
-def _beyond(
-    x: np.ndarray, y: np.ndarray, N: np.ndarray, S: np.ndarray, Q: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _beyond(x: np.ndarray, y: np.ndarray, N: np.ndarray, S: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sum of log m - (y + m(s - x))^2/2 over N samples on one side of x, and the slope m that makes it largest."""
     U, R = S - N * x, np.maximum(Q - 2 * x * S + N * x**2, 1e-300)
     m = (-y * U + np.sqrt((y * U) ** 2 + 4 * N * R)) / (2 * R)
@@ -94,9 +92,9 @@ def _candidates(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Half of them at Gaussian quantiles, half at equal distances; images by the share of samples on the left."""
     n = len(s)
     reach = min(REACH, float(-ndtri(min(LEAST / n, 0.4))))
-    ends = np.quantile(s, ndtr([-reach, reach]))
+    low, high = np.quantile(s, ndtr([-reach, reach]))
     quantiles = np.quantile(s, ndtr(np.linspace(-reach, reach, CANDIDATES // 2)))
-    x = np.unique(np.concatenate([quantiles, np.linspace(*ends, CANDIDATES // 2)]))
+    x = np.unique(np.concatenate([quantiles, np.linspace(low, high, CANDIDATES // 2)]))
     i = np.searchsorted(s, x, side="right")
     y = ndtri(np.clip(i / n, 0.5 / n, 1 - 0.5 / n))
     kept = [0]

@@ -15,7 +15,7 @@ from .laws import Samples
 if TYPE_CHECKING:
     from .result import Transport
 
-RADII = 10.0 ** np.arange(2, 19, 2)  # up to which a divergence that is infinite is followed
+RADII = 10.0 ** np.arange(1, 19)  # up to which a divergence that is infinite is followed
 NO_DENSITY = Divergence(None, None, "the density of the target is not known, only samples")
 NO_BASE = Divergence(None, None, "the base is known by samples alone")
 
@@ -27,6 +27,7 @@ class Measured(NamedTuple):
     reverse_kl: Divergence
     tv: Divergence
     log_z: Divergence | None = None
+    mass: float | None = None
     truncated: tuple[tuple[float, float], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -44,11 +45,12 @@ def on_line(transport: "Transport") -> Measured | None:
     found = line_divergences(schedule, base, target, kinks)
     reach = RADII if transport.check.kl is False else RADII[:0]
     truncated = truncated_kl(schedule, base, target, kinks, reach) if len(reach) else []
-    return Measured(*map(_exact, (found.kl, found.reverse_kl, found.tv)), truncated=tuple(truncated))
+    exact = (Divergence(value) for value in (found.kl, found.reverse_kl, found.tv))
+    return Measured(*exact, mass=found.mass, truncated=tuple(truncated))
 
 
 def on_grid(transport: "Transport") -> Measured:
-    """By a rule in every cell: the density that was built is constant there, and the target is renormalised to the box."""
+    """By a rule in every cell, where the density that was built is constant; the target is renormalised to the box."""
     assert transport.base.box is not None
     n, box = round(np.sqrt(transport.pieces + 22)) - 4, transport.base.box
     x, weight = cell_rule(n, box, nodes=8)
@@ -64,7 +66,8 @@ def on_grid(transport: "Transport") -> Measured:
     return Measured(
         kl=Divergence(float(kl), 0.0, layers),
         reverse_kl=Divergence(float(reverse), 0.0, layers + (f", and off {empty:.2g} of empty cells" if empty else "")),
-        tv=_exact(float((abs(p - q) * weight).sum() / 2)),
+        tv=Divergence(float((abs(p - q) * weight).sum() / 2)),
+        mass=float((q * weight).sum()),
         notes=(held, "The target is renormalised to the box.") if held else (),
     )
 
@@ -73,7 +76,8 @@ def by_samples(transport: "Transport", y: np.ndarray, n: int, rng: np.random.Gen
     """From points y of the target and n of the transport, with both densities."""
     known = _log_density_of_target(transport)
     if isinstance(known, str):
-        return Measured(*[Divergence(None, None, known)] * 3)
+        unknown = Divergence(None, None, known)
+        return Measured(unknown, unknown, unknown)
     if not hasattr(transport.base, "log_density"):
         return Measured(NO_BASE, NO_BASE, NO_BASE)
     x = transport.forward(_starts(transport, n, rng))
@@ -129,7 +133,3 @@ def _kinks(schedule: Schedule) -> np.ndarray:
         sign = piece.e[0]
         kinks = np.append(piece.forward(kinks[:, None])[:, 0], sign * piece.y_knots)
     return np.unique(kinks)
-
-
-def _exact(value: float) -> Divergence:
-    return Divergence(value)

@@ -111,7 +111,9 @@ class Grid(AbstractMethod):
         return schedule_of_cells(cell_averages(problem.target, n, problem.base.box))
 
 
-METHODS: dict[str, AbstractMethod] = {method.name: method for method in (Knots(), Grid(), Ridge(), Field(), FieldAndRidge())}
+METHODS: dict[str, AbstractMethod] = {
+    method.name: method for method in (Knots(), Grid(), Ridge(), Field(), FieldAndRidge())
+}
 
 
 def slabs(budget: int, d: int) -> tuple[int, int]:

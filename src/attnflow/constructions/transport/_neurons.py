@@ -1,8 +1,8 @@
 r"""Few neurons $\sum_j w_j(\langle a_j, x\rangle + b_j)_+$ that are close to a field, by orthogonal least squares.
 
 Of all candidates the one is taken that makes the residual smallest together with those taken before: its part f that is
-orthogonal to them has the largest $|\langle f, R\rangle|/|f|$. The score $|\langle f, R\rangle|/|f|$ of the whole candidate
-leads to two to four times the divergence.
+orthogonal to them has the largest $|\langle f, R\rangle|/|f|$. The score $|\langle f, R\rangle|/|f|$ of the whole
+candidate leads to two to four times the divergence.
 """
 
 from typing import NamedTuple

@@ -21,9 +21,11 @@ class Values(NamedTuple):
 
 
 def divergences(at_target: Values, at_flow: Values, log_z: Divergence) -> tuple[Divergence, Divergence, Divergence]:
-    r"""$KL(\rho_*|\rho_T)$, $KL(\rho_T|\rho_*)$ and the total variation; `log_z` is the log mass of the target's density.
+    r"""$KL(\rho_*|\rho_T)$, $KL(\rho_T|\rho_*)$ and the total variation; `log_z` is the log of the mass
+    of the target's density.
 
-    The total variation is half of the mean of $|\rho_* - \rho_T|/(\rho_* + \rho_T)$ over both laws, whose terms are at most 1.
+    The total variation is half of the mean of $|\rho_* - \rho_T|/(\rho_* + \rho_T)$ over both laws, whose terms are
+    at most 1.
     """
     shift, more = log_z.value or 0.0, log_z.stderr or 0.0
     kl = _with(mean_of(at_target.ratio - shift), more)

@@ -1,7 +1,7 @@
 r"""Any dimension: a field along a curve of laws, few neurons in every slab of time, one neuron after another.
 
-In each of `n_t` slabs the velocity at its middle is fitted by m neurons (`_neurons`), whose sum is then split into flows
-of single neurons (`_splitting`).
+In each of `n_t` slabs the velocity at its middle is fitted by m neurons (`_neurons`), whose sum is then split into
+flows of single neurons (`_splitting`).
 """
 
 from collections.abc import Callable
@@ -42,7 +42,8 @@ def switching_flow(
 
     - `sampler(t, n, key=key)` draws points `(n, d)` of the law at time t; the field is fitted there.
     - `n_t` slabs of time, `m` neurons in each, as many as they are worth: where fewer fit the field, fewer are used.
-    - `method`: `"strang"`, $n_t(2m - 1) - 1$ switches, of second order, or `"lie"`, $n_tm - 1$ switches, of first order.
+    - `method`: `"strang"`, $n_t(2m - 1) - 1$ switches, of second order, or `"lie"`, $n_tm - 1$ switches, of first
+      order.
     - `condition`: coordinates that stay the same, exactly.
     - `refine`: rounds, at most 2, in which neurons near the chosen ones are tried, too.
     - `key`: for points and candidates, by default the same at every call.

@@ -36,8 +36,8 @@ def grid_transport(
     - `low`, `high`: corners of the box, by default the unit square. The density is renormalised to it.
 
     Total variation is $O(1/n)$. Cells with less than 1e-6 of the largest mass are given that much. The result is exact
-    up to a share of about $4\eta$ of the mass, $\eta = 10^{-7}$, that lies on ramps of the shears, where the density is far too
-    small: for this reason the divergence $KL(\rho_*|\rho_T)$ is stated off these layers.
+    up to a share of about $4\eta$ of the mass, $\eta = 10^{-7}$, that lies on ramps of the shears, where the density
+    is far too small: for this reason the divergence $KL(\rho_*|\rho_T)$ is stated off these layers.
 
     The construction is ours, for the claims of arXiv:2412.19366; see docs/theory/relu-transport.md.
     """
@@ -49,21 +49,22 @@ def grid_transport(
 
 def cell_averages(density: Law | Callable[[np.ndarray], Numbers], n: int, box: Box) -> GridDensity:
     """The masses of the cells, by a Gauss-Legendre rule in each; no cell is left empty."""
-    law = None if _plain(density) else as_law("density", density)  # type: ignore[arg-type]
+    given = _law_or_function(density)
     x, weights = cell_rule(n, box, NODES)
-    found = _values(density if law is None else law, x) * weights
+    found = _values(given, x) * weights
     masses = found.reshape(n, NODES, n, NODES).sum(axis=(1, 3))
     if not masses.sum() > 0:
         raise InputError(f"the density is zero on the box from {box.low} to {box.high}; take one that holds its mass.")
-    if law is not None and law.normalized and masses.sum() < SEEN:
+    if isinstance(given, AbstractLaw) and given.normalized and masses.sum() < SEEN:
         raise InputError(
-            f"the box from {box.low} to {box.high} holds {masses.sum():.2g} of the mass of the density; take a larger one."
+            f"the box from {box.low} to {box.high} holds {masses.sum():.2g} of the mass of the density; take a larger "
+            "one."
         )
     return GridDensity(np.maximum(masses, LEAST * masses.max()), *box)
 
 
 def cell_rule(n: int, box: Box, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points `(n^2 nodes^2, 2)` of a Gauss-Legendre rule in each of n x n cells, and weights with the sum of the area."""
+    """Points `(n^2 nodes^2, 2)` of a Gauss-Legendre rule in each of n x n cells, and weights that sum to the area."""
     at, weights = np.polynomial.legendre.leggauss(nodes)
     places = (np.arange(n)[:, None] + (1 + at) / 2).ravel() / n
     axes = np.meshgrid(*(box.low[k] + box.sides[k] * places for k in (0, 1)), indexing="ij")
@@ -98,11 +99,13 @@ def _staircase(n: int, start: float, length: float, height: float, ramp: float) 
     return knots, height * np.repeat(np.arange(n), 2)[1:-1].astype(float)
 
 
-def _plain(density: Law | Callable[[np.ndarray], Numbers]) -> bool:
-    return callable(density) and not isinstance(density, AbstractLaw) and not hasattr(density, "logpdf")
+def _law_or_function(density: Law | Callable[[np.ndarray], Numbers]) -> "AbstractLaw | Callable[[np.ndarray], Numbers]":
+    if callable(density) and not hasattr(density, "logpdf"):
+        return density
+    return as_law("density", density)  # type: ignore[arg-type]  # what is left is no function
 
 
-def _values(density: AbstractLaw | Callable, x: np.ndarray) -> np.ndarray:
+def _values(density: AbstractLaw | Callable[[np.ndarray], Numbers], x: np.ndarray) -> np.ndarray:
     if isinstance(density, AbstractLaw):
         known = getattr(density, "log_density", None)
         if known is None or density.d != 2:

@@ -1,8 +1,8 @@
 r"""One dimension: the monotone map between two laws, linear between knots that are placed best.
 
 $T = F_*^{-1}\circ F_B$ and $g = \log T'$. A map that is linear between K knots has, to leading order,
-$KL \approx C/(K - 1)^2$ with $C = \frac1{24}\big(\int(\rho_B g'^2)^{1/3}\,dx\big)^3$ if the density of knots is proportional
-to $(\rho_B g'^2)^{1/3}$, and no other density of knots does better.
+$KL \approx C/(K - 1)^2$ with $C = \frac1{24}\big(\int(\rho_B g'^2)^{1/3}\,dx\big)^3$ if the density of knots is
+proportional to $(\rho_B g'^2)^{1/3}$, and no other density of knots does better.
 """
 
 from dataclasses import dataclass
@@ -35,9 +35,7 @@ class Knots:
     @property
     def schedule(self) -> Schedule:
         """The map as a schedule of K + 2 pieces, one less if the first knot stays."""
-        return Schedule(
-            [MonotonePL([1.0], self.x, self.y, left_slope=self.left_slope, right_slope=self.right_slope)]
-        )
+        return Schedule([MonotonePL([1.0], self.x, self.y, left_slope=self.left_slope, right_slope=self.right_slope)])
 
 
 def transport_1d(base: Law, target: Law, K: Count = 64) -> Schedule:
@@ -45,8 +43,8 @@ def transport_1d(base: Law, target: Law, K: Count = 64) -> Schedule:
 
     $KL(\rho_*|\rho_T)$ and $KL(\rho_T|\rho_*)$ are both $C/(K - 1)^2$ to leading order; `optimal_knots` gives C.
 
-    The paper, Alvarez-Lopez, Geshkovski, Ruiz-Balet, arXiv:2412.19366, bounds switches by the error in relative entropy;
-    this construction is ours and is derived in docs/theory/relu-transport.md.
+    The paper, Alvarez-Lopez, Geshkovski, Ruiz-Balet, arXiv:2412.19366, bounds switches by the error in relative
+    entropy; this construction is ours and is derived in docs/theory/relu-transport.md.
     """
     return optimal_knots(base, target, K).schedule
 

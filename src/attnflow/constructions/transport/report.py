@@ -13,16 +13,18 @@ from .tail_check import TailCheck
 if TYPE_CHECKING:
     from .result import Transport
 
+
 @dataclass(frozen=True, repr=False)
 class TransportReport:
     r"""Errors of a transport.
 
-    - `kl`, $KL(\rho_*|\rho_T)$; `reverse_kl`, $KL(\rho_T|\rho_*)$; `tv`, total variation: each a number, its standard error
-      (0: by quadrature) and a note, infinite only with the reason.
-    - `log_density`: the mean of $\log\rho_T$ over points of the target that nothing was fitted to; `fitted_log_density`, of
-      samples, over those that were.
+    - `kl`, $KL(\rho_*|\rho_T)$; `reverse_kl`, $KL(\rho_T|\rho_*)$; `tv`, total variation: each a number, its standard
+      error (0: by quadrature) and a note, infinite only with the reason.
+    - `log_density`: the mean of $\log\rho_T$ over points of the target that nothing was fitted to;
+      `fitted_log_density`, of samples, over those that were.
     - `truncated`: of an infinite `kl` on the line, pairs R and the part between -R and R.
-    - `log_z`: the log mass of an unnormalised density of the target.
+    - `log_z`: the log mass of an unnormalised density of the target. `mass`: of the law that was built, where it was
+      integrated.
     """
 
     kl: Divergence
@@ -35,6 +37,7 @@ class TransportReport:
     method: str
     fitted_log_density: Divergence | None = None
     log_z: Divergence | None = None
+    mass: float | None = None
     truncated: tuple[tuple[float, float], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -51,7 +54,9 @@ class TransportReport:
         if self.log_z is not None:
             lines.append(f"log of the mass of the target's density = {self.log_z!r}")
         if self.truncated:
-            lines.append("KL between -R and R: " + ", ".join(f"{kl:.3g} (R = {R:.0e})" for R, kl in self.truncated))
+            lines.append(
+                "KL between -R and R: " + ", ".join(f"{kl:.3g} (R = {R:.0e})" for R, kl in self.truncated[::3])
+            )
         return "\n".join([*lines, *self.notes])
 
 
@@ -80,6 +85,7 @@ def report_of(transport: "Transport", n: int, rng: np.random.Generator) -> Trans
         method=transport.method,
         fitted_log_density=fitted,
         log_z=found.log_z,
+        mass=found.mass,
         truncated=found.truncated if found.kl.value == np.inf else (),
         notes=found.notes,
     )
@@ -112,5 +118,7 @@ def _overfitting(fitted: Divergence, held_back: Divergence) -> list[str]:
         return []
     gap, error = fitted.value - held_back.value, np.hypot(fitted.stderr or 0.0, held_back.stderr or 0.0)
     if gap > 2 * error:
-        return [f"Overfitting: points fitted to have {gap:.3g} +- {error:.2g} more log density than those that were not."]
+        return [
+            f"Overfitting: points fitted to have {gap:.3g} +- {error:.2g} more log density than those that were not."
+        ]
     return [f"No overfitting is seen: points fitted to have {gap:.2g} +- {error:.2g} more log density than others."]

@@ -1,19 +1,29 @@
 """What `transport` returns: a schedule with the two laws it was built for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...checks import whole
-from ...errors import InputError
+from ...errors import InputError, shown
 from ...spaces import Count, Key, Numbers, generator
 from ..schedules import Schedule
 from ..schedules._checked import doubles, points
-from .laws import AbstractLaw
+from .laws import AbstractLaw, Law, as_law
 from .report import TransportReport, report_of
-from .tail_check import TailCheck
+from .tail_check import TailCheck, tail_check
+
+
+def coordinates(condition: Sequence[int], d: int) -> tuple[int, ...]:
+    """The coordinates that are a condition, each once, not all of them."""
+    if isinstance(condition, str) or not isinstance(condition, Sequence):
+        raise InputError(f"condition = {shown(condition)}; give a list of coordinates, counted from 0.")
+    chosen = tuple(sorted({whole("condition", k, least=0, most=d - 1) for k in condition}))
+    if len(chosen) == d:
+        raise InputError(f"all {d} coordinates are a condition; leave at least one to be made.")
+    return chosen
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,8 +33,8 @@ class Transport:
     - `schedule`: the pieces. `method`: how they were built; `tried`: of all methods that were, the mean log density of
       points held back, and `not_tried`: why the others were not.
     - `condition`: coordinates that stay the same, exactly. Then the density is that of the others given these.
-    - `check`: which divergences can be finite at all. `fitted`, `judge`: of samples, those that were fitted to, and those
-      that were never looked at (else the target).
+    - `check`: which divergences can be finite at all. `fitted`, `judge`: of samples, those that were fitted to, and
+      those that were never looked at (else the target).
     """
 
     schedule: Schedule
@@ -38,6 +48,25 @@ class Transport:
     fitted: AbstractLaw
     judge: AbstractLaw
     seconds: float
+
+    @classmethod
+    def of(
+        cls, schedule: Schedule, base: Law, target: Law, *, condition: Sequence[int] = (), method: str = "given"
+    ) -> "Transport":
+        """Any schedule with the two laws that it should connect, to sample from and to report on.
+
+        What `grid_transport` gives has a better report with `method="grid"`.
+        """
+        start, goal = as_law("base", base), as_law("target", target)
+        kept = coordinates(condition, goal.d)
+        if not isinstance(schedule, Schedule):
+            raise InputError(f"schedule = {shown(schedule)} is none; give a Schedule.")
+        if schedule.d != goal.d or start.d != goal.d - len(kept):
+            raise InputError(
+                f"the schedule acts on R^{schedule.d}, the target lives in dimension {goal.d}, the base in {start.d}; "
+                f"with {len(kept)} coordinates as a condition they do not fit."
+            )
+        return cls(schedule, start, goal, kept, method, {}, {}, tail_check(start, goal), goal, goal, 0.0)
 
     @property
     def d(self) -> int:

@@ -1,7 +1,7 @@
 r"""Any dimension, few switches: samples are brought to the normal law one direction at a time; the inverse generates.
 
-Along a unit vector a, $x \mapsto x + (T(s) - s)a$, $s = \langle a, x\rangle$, lowers $KL(\cdot|N(0, I))$ by exactly as much as
-T lowers that of the marginal. Of several directions the one is taken that lowers it most with K knots.
+Along a unit vector a, $x \mapsto x + (T(s) - s)a$, $s = \langle a, x\rangle$, lowers $KL(\cdot|N(0, I))$ by exactly
+as much as T lowers that of the marginal. Of several directions the one is taken that lowers it most with K knots.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ PATIENCE = 3  # steps that do not help, of given samples, before the constructio
 def ridge_gaussianize(target: Law, K: Count = 8, iters: Count = 8, *, key: Key | None = None) -> Schedule:
     r"""A schedule from $N(0, I)$ to the law of samples `(n, d)`: `iters` monotone maps with `K` knots each, at most.
 
-    It has at most `iters` (K + 2) - 1 switches. From a law that can be drawn from, every step takes new samples; of given
-    ones two fifths are held back, and the construction ends where steps do not help there.
+    It has at most `iters` (K + 2) - 1 switches. From a law that can be drawn from, every step takes new samples; of
+    given ones two fifths are held back, and the construction ends where steps do not help there.
 
     The idea is that of Gaussianization (Chen, Gopinath, NeurIPS 2000; Laparra, Camps-Valls, Malo, 2011); knots are
     placed by dynamic programming, see docs/theory/relu-transport.md. It realises the claim of arXiv:2412.19366.

@@ -10,7 +10,7 @@ from ..schedules import Schedule
 from ._methods import METHODS, AbstractMethod
 from ._problem import Problem
 from .laws import Law, as_law
-from .result import Transport
+from .result import Transport, coordinates
 from .tail_check import tail_check
 
 
@@ -31,16 +31,16 @@ def transport(
 
     - `base`, `target`: laws of `af.constructions.laws`, frozen distributions of `scipy.stats`, or samples `(n, d)`.
     - `budget`: the largest number of switches, by default some hundred, whatever the method.
-    - `method`: `"knots"` (the line, best knots), `"ridge"` (one direction after another, from samples), `"field"` (a curve
-      of laws, any laws), `"field+ridge"` (a field, then ridge steps for what is left), `"grid"` (the plane, exact cell averages, from the
-      uniform law on a box), or `"auto"`: knots on the line, the grid from a box, else of ridge, field and both the one that
-      gives the largest density to points held back.
-    - `condition`: coordinates that stay the same, exactly; the schedule then takes `base`, a law of the other coordinates,
-      to the target given these.
+    - `method`: `"knots"` (the line, best knots), `"ridge"` (one direction after another, from samples), `"field"` (a
+      curve of laws, any laws), `"field+ridge"` (a field, then ridge steps for what is left), `"grid"` (the plane,
+      exact cell averages, from the uniform law on a box), or `"auto"`: knots on the line, the grid from a box, else
+      of ridge, field and both the one that gives the largest density to points held back.
+    - `condition`: coordinates that stay the same, exactly; the schedule then takes `base`, a law of the other
+      coordinates, to the target given these.
     - `key`: for what is drawn, by default the same at every call.
 
-    The result acts on points, has exact inverses and densities, and its `report()` gives both relative entropies and the
-    total variation. Where the tails of the laws make one of them infinite, it says so.
+    The result acts on points, has exact inverses and densities, and its `report()` gives both relative entropies and
+    the total variation. Where the tails of the laws make one of them infinite, it says so.
 
     Alvarez-Lopez, Geshkovski, Ruiz-Balet, *Constructive approximate transport maps with normalizing flows*,
     arXiv:2412.19366. The constructions are ours, for the paper's claim; docs/theory/relu-transport.md derives them.
@@ -52,7 +52,7 @@ def transport(
     (33, 0.002586)
     """
     base, target = as_law("base", base), as_law("target", target)
-    fixed = _condition(condition, target.d)
+    fixed = coordinates(condition, target.d)
     if base.d != target.d - len(fixed):
         raise InputError(
             f"the base lives in dimension {base.d} and the target has {target.d - len(fixed)} coordinates to be made; "
@@ -60,7 +60,8 @@ def transport(
         )
     if budget is not None:
         whole("budget", budget, least=3)
-    methods, refused = _possible(method, Problem.of(base, target, fixed, 3, generator(key)))
+    problem = Problem.of(base, target, fixed, 3, generator(key))
+    methods, refused = _possible(method, problem)
     start = time.perf_counter()
     tried: dict[str, tuple[float, Schedule]] = {}
     for one in methods:
@@ -102,12 +103,3 @@ def _score(problem: Problem, schedule: Schedule) -> float:
     if known is None:
         raise InputError("without a density of the base methods cannot be compared; name one by method=.")
     return float(schedule.log_density(problem.held_back, lambda x: known(x[:, problem.moving])).mean())
-
-
-def _condition(given: Sequence[int], d: int) -> tuple[int, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InputError(f"condition = {shown(given)}; give a list of coordinates, counted from 0.")
-    chosen = tuple(sorted({whole("condition", k, least=0, most=d - 1) for k in given}))
-    if len(chosen) == d:
-        raise InputError(f"all {d} coordinates are a condition; leave at least one to be made.")
-    return chosen

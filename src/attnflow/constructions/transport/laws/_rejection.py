@@ -23,7 +23,9 @@ class CellRejection:
         values = [self.log_density(self._place(self.centres + w)) for w in itertools.product(WITHIN, repeat=d)]
         self.bound = np.max(values, axis=0) + np.log(1.1)
         if not np.isfinite(self.bound.max()):
-            raise InputError(f"the density is zero on the box from {box.low} to {box.high}; give one that holds its mass.")
+            raise InputError(
+                f"the density is zero on the box from {box.low} to {box.high}; give one that holds its mass."
+            )
         masses = np.exp(self.bound - self.bound.max())
         self.masses = masses / masses.sum()
 

@@ -1,9 +1,9 @@
 """What users give for a law: a law of ours, a frozen distribution of SciPy, or samples."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy.stats.distributions import rv_frozen
 
 from ....errors import InputError, shown
 from ....spaces import Numbers
@@ -11,14 +11,14 @@ from .from_scipy import ScipyLaw, ScipyVectors
 from .law import AbstractLaw
 from .samples import Samples
 
-Law = AbstractLaw | stats.distributions.rv_frozen | Numbers
+Law: TypeAlias = AbstractLaw | rv_frozen | Numbers
 
 
 def as_law(name: str, given: Law) -> AbstractLaw:
     """A law, whatever it was given as."""
     if isinstance(given, AbstractLaw):
         return given
-    if isinstance(given, stats.distributions.rv_frozen):
+    if isinstance(given, rv_frozen):
         return ScipyLaw(given)
     if all(callable(getattr(given, needed, None)) for needed in ("logpdf", "rvs")) and hasattr(given, "dim"):
         return ScipyVectors(given)

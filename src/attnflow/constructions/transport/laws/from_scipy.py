@@ -23,7 +23,7 @@ class ScipyLaw(AbstractLaw):
     def __init__(self, frozen: stats.distributions.rv_frozen):
         if not hasattr(frozen, "logpdf") or not hasattr(frozen.dist, "pdf"):
             raise InputError(f"{_name(frozen)} has no density; give a continuous distribution.")
-        self.frozen = frozen
+        self.frozen: Any = frozen
         if not np.isfinite(self._quantiles).all():
             raise InputError(f"{_name(frozen)} has no quantiles with these parameters; give valid ones.")
 
@@ -31,13 +31,17 @@ class ScipyLaw(AbstractLaw):
     def d(self) -> int:
         return 1
 
-    @cached_property
+    @property
     def box(self) -> Box | None:
         low, high = map(float, self.frozen.support())
         return Box(np.array([low]), np.array([high])) if np.isfinite([low, high]).all() else None
 
-    @cached_property
+    @property
     def tails(self) -> Tails | None:
+        return self._tails
+
+    @cached_property
+    def _tails(self) -> Tails | None:
         ends = [self._tail(side, end) for side, end in zip((-1, 1), self.frozen.support(), strict=True)]
         return None if None in ends else heavier_first(*ends)  # type: ignore[arg-type]
 
@@ -48,7 +52,7 @@ class ScipyLaw(AbstractLaw):
         """The log density at points `(n, 1)`."""
         return self.frozen.logpdf(points("x", x, 1)[:, 0])
 
-    @cached_property
+    @property
     def line(self) -> Line:
         frozen, scale = self.frozen, float(np.ptp(self._quantiles))
         return Line(

@@ -49,7 +49,7 @@ class FromDensity(AbstractLaw):
         self._box = None if box is None else _box(box, self._d)
         if sample is None and (self._box is None or self._d > 3):
             raise InputError(
-                "a density alone cannot be drawn from; give sample=, a function of (n, key=key), or in dimension 1 to 3 "
+                "a density cannot be drawn from; give sample=, a function of (n, key=key), or in dimension 1 to 3 "
                 "a box=(low, high) that holds its mass."
             )
 
@@ -74,10 +74,14 @@ class FromDensity(AbstractLaw):
         x = points("x", x, self.d)
         values = np.asarray(self._given(x), float)
         if values.shape != (len(x),):
-            raise InputError(f"log_density gives the shape {values.shape} for {len(x)} points; it should be ({len(x)},).")
+            raise InputError(
+                f"log_density gives the shape {values.shape} for {len(x)} points; it should be ({len(x)},)."
+            )
         if np.isnan(values).any() or (values == np.inf).any():
             k = int(np.argmax(np.isnan(values) | (values == np.inf)))
-            raise InputError(f"log_density is {values[k]} at the point {x[k].tolist()}; it must be a number or -infinity.")
+            raise InputError(
+                f"log_density is {values[k]} at the point {x[k].tolist()}; it must be a number or -infinity."
+            )
         return values if self._box is None else np.where(self._box.contains(x), values, -np.inf)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -88,8 +92,12 @@ class FromDensity(AbstractLaw):
             raise InputError(f"sample gives the shape {drawn.shape} and should give ({n}, {self.d}).")
         return points("what sample gives", drawn, self.d)
 
-    @cached_property
+    @property
     def line(self) -> Line | None:
+        return self._line
+
+    @cached_property
+    def _line(self) -> Line | None:
         if self.d > 1 or self._box is None:
             return None
         return line_from_table(lambda y: self.log_density(y[:, None]), self._box.low[0], self._box.high[0])

@@ -1,6 +1,5 @@
 r"""Laws with tails heavier than Gaussian ones: Student's, Cauchy's, Laplace's."""
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -50,7 +49,7 @@ class Student(AbstractLaw):
         z = self._reduced(x)
         return -(self.nu + self.d) / self.scale * z / (self.nu + (z**2).sum(axis=1, keepdims=True))
 
-    @cached_property
+    @property
     def line(self) -> Line | None:
         if self.d > 1:
             return None
@@ -94,7 +93,7 @@ class Laplace(AbstractLaw):
         """The derivative of the log density at points `(n, 1)`."""
         return -np.sign(points("x", x, 1) - self.location) / self.scale
 
-    @cached_property
+    @property
     def line(self) -> Line:
         return scipy_line(stats.laplace(float(self.location[0]), self.scale), self)
 

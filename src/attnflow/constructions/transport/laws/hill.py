@@ -4,7 +4,7 @@ import numpy as np
 
 
 def hill_exponent(x: np.ndarray) -> tuple[float, float]:
-    r"""The $\nu$ of $P(|x| > r) \sim r^{-\nu}$ that the largest $\sqrt n$ of the samples show, and its standard error."""
+    r"""The $\nu$ of $P(|x| > r) \sim r^{-\nu}$ that the largest $\sqrt n$ samples show, and its standard error."""
     r = np.sort(np.linalg.norm(x - np.median(x, axis=0), axis=1))
     k = max(int(np.sqrt(len(r))), 2)
     if not r[-k - 1 :].min(initial=np.inf) > 0:

@@ -30,7 +30,7 @@ class Box(NamedTuple):
 
     def contains(self, x: np.ndarray) -> np.ndarray:
         """Which rows of `x (n, d)` are inside."""
-        return ((x >= self.low) & (x <= self.high)).all(axis=1)
+        return np.asarray(((x >= self.low) & (x <= self.high)).all(axis=1))
 
 
 class AbstractLaw(abc.ABC):

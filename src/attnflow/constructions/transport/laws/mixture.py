@@ -57,7 +57,7 @@ class GaussianMixture(AbstractLaw):
 
     def log_density(self, x: Numbers) -> np.ndarray:
         """The log density at points `(n, d)`."""
-        return logsumexp(self.log_parts(points("x", x, self.d)), axis=1)
+        return np.asarray(logsumexp(self.log_parts(points("x", x, self.d)), axis=1))
 
     def score(self, x: Numbers) -> np.ndarray:
         r"""$\nabla\log\rho$ at points `(n, d)`."""
@@ -74,7 +74,9 @@ class GaussianMixture(AbstractLaw):
         r"""$\log \pi_k N(x; m_k, C_k)$, `(n, k)`."""
         with np.errstate(divide="ignore"):  # a weight may be 0
             constants = np.log(self.weights) - self._log_dets - self.d / 2 * np.log(2 * np.pi)
-        squares = [((inverse @ (x - m).T) ** 2).sum(axis=0) for inverse, m in zip(self._inverses, self.means, strict=True)]
+        squares = [
+            ((inverse @ (x - m).T) ** 2).sum(axis=0) for inverse, m in zip(self._inverses, self.means, strict=True)
+        ]
         return constants - np.stack(squares, axis=1) / 2
 
     def marginal(self, coordinates: Sequence[int]) -> "GaussianMixture":
@@ -127,8 +129,12 @@ class StandardNormal(AbstractLaw):
     def tails(self) -> Tails:
         return GAUSSIAN
 
-    @cached_property
+    @property
     def mixture(self) -> GaussianMixture:
+        return self._mixture
+
+    @cached_property
+    def _mixture(self) -> GaussianMixture:
         return GaussianMixture(np.zeros((1, self.d)), 1.0)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -28,11 +28,11 @@ class Samples(AbstractLaw):
     """
 
     def __init__(self, x: Numbers):
-        x = doubles("samples", x)
-        x = x[:, None] if x.ndim == 1 else x
-        if x.ndim != 2 or 0 in x.shape:
-            raise InputError(f"samples have shape {x.shape}; give points as rows (n, d), at least one.")
-        self.x = x
+        given = doubles("samples", x)
+        given = given[:, None] if given.ndim == 1 else given
+        if given.ndim != 2 or 0 in given.shape:
+            raise InputError(f"samples have shape {given.shape}; give points as rows (n, d), at least one.")
+        self.x: np.ndarray = given
 
     @property
     def d(self) -> int:

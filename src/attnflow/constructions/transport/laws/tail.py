@@ -9,8 +9,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tail:
-    r"""`"power"`: $\rho \sim |x|^{-d-\nu}$ with `exponent` $\nu$; `"exponential"`: $-\log\rho \sim |x|^p$ with `exponent`
-    p; `"compact"`: zero far away (the exponent is infinite).
+    r"""`"power"`: $\rho \sim |x|^{-d-\nu}$ with `exponent` $\nu$; `"exponential"`: $-\log\rho \sim |x|^p$ with
+    `exponent` p; `"compact"`: zero far away (the exponent is infinite).
     """
 
     kind: Literal["power", "exponential", "compact"]
