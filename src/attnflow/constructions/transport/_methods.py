@@ -21,7 +21,10 @@ class AbstractMethod(abc.ABC):
 
     name: str
     needs: str
-    usual: int  # switches, where none are named
+
+    def usual(self, d: int) -> int:
+        """Switches, where none are named."""
+        return 100 * d - 1
 
     @abc.abstractmethod
     def why_not(self, problem: Problem) -> str | None:
@@ -34,8 +37,10 @@ class AbstractMethod(abc.ABC):
 
 class Knots(AbstractMethod):
     name = "knots"
-    usual = 65
     needs = "two laws on the line with distribution functions"
+
+    def usual(self, d: int) -> int:
+        return 65
 
     def why_not(self, problem: Problem) -> str | None:
         if problem.d > 1:
@@ -50,7 +55,6 @@ class Knots(AbstractMethod):
 class Ridge(AbstractMethod):
     name = "ridge"
     needs = "samples of the target, or a way to draw them, and a Gaussian base"
-    usual = 199
 
     def why_not(self, problem: Problem) -> str | None:
         if problem.condition:
@@ -66,7 +70,6 @@ class Ridge(AbstractMethod):
 class Field(AbstractMethod):
     name = "field"
     needs = "samples of both laws, or a way to draw them; of mixtures of Gaussians velocities are exact"
-    usual = 199
 
     def why_not(self, problem: Problem) -> str | None:
         return None
@@ -79,7 +82,6 @@ class Field(AbstractMethod):
 class FieldAndRidge(AbstractMethod):
     name = "field+ridge"
     needs = Ridge.needs
-    usual = 199
 
     def why_not(self, problem: Problem) -> str | None:
         return METHODS["ridge"].why_not(problem)
@@ -95,8 +97,10 @@ class FieldAndRidge(AbstractMethod):
 
 class Grid(AbstractMethod):
     name = "grid"
-    usual = 1273
     needs = "a density on the plane, and as base the uniform law on a box that holds its mass"
+
+    def usual(self, d: int) -> int:
+        return 32**2 + 8 * 32 - 7
 
     def why_not(self, problem: Problem) -> str | None:
         if problem.d != 2 or problem.condition:
@@ -120,7 +124,7 @@ def slabs(budget: int, d: int) -> tuple[int, int]:
     """Slabs of time and neurons in each, for a number of switches: what did best on the targets of the page."""
     pieces = budget + 1
     n_t = round(4 * (pieces / 60) ** 0.45)
-    n_t = max(min(n_t, pieces // (4 * d + 3)), 1)  # room for an affine field in each
+    n_t = max(min(n_t, pieces // (5 * d + 5)), 1)  # room for an affine field in each
     return n_t, max((pieces // n_t + 1) // 2, 1)
 
 

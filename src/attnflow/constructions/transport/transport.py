@@ -30,7 +30,7 @@ def transport(
     **Arguments:**
 
     - `base`, `target`: laws of `af.constructions.laws`, frozen distributions of `scipy.stats`, or samples `(n, d)`.
-    - `budget`: the largest number of switches, by default some hundred, whatever the method.
+    - `budget`: the largest number of switches, by default 65 for knots, 1273 for a grid, 100d − 1 else.
     - `method`: `"knots"` (the line, best knots), `"ridge"` (one direction after another, from samples), `"field"` (a
       curve of laws, any laws), `"field+ridge"` (a field, then ridge steps for what is left), `"grid"` (the plane,
       exact cell averages, from the uniform law on a box), or `"auto"`: knots on the line, the grid from a box, else
@@ -65,7 +65,7 @@ def transport(
     start = time.perf_counter()
     tried: dict[str, tuple[float, Schedule]] = {}
     for one in methods:
-        problem = Problem.of(base, target, fixed, one.usual if budget is None else int(budget), generator(key))
+        problem = Problem.of(base, target, fixed, one.usual(target.d) if budget is None else int(budget), generator(key))
         schedule = one.build(problem)
         tried[one.name] = (_score(problem, schedule) if len(methods) > 1 else 0.0, schedule)
     best = max(tried, key=lambda name: tried[name][0])

@@ -51,3 +51,32 @@ def shape(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
         return x[np.floor(x).sum(axis=1) % 2 == 0][:n]
     means = np.random.default_rng(5).normal(size=(6, 5))  # of the fifth dimension; the same for all seeds
     return 2 * means[rng.integers(6, size=n)] + 0.5 * rng.standard_normal((n, 5))
+
+
+def velocity(law: "GaussianMixture", t: float, x: np.ndarray) -> np.ndarray:
+    r"""The velocity of $x_t = (1 - t)z + ty$ from N(0, I) to a mixture of round Gaussians: with
+    $V_k = (1 - t)^2 + t^2s_k^2$ and shares $r_k$, $u = \sum_k r_k\,(m_k + (ts_k^2 - (1 - t))/V_k\,(x - tm_k))$.
+    """
+    variances = law.covs[:, 0, 0]
+    V = (1 - t) ** 2 + t**2 * variances
+    away = x[:, None] - t * law.means
+    log_share = np.log(law.weights) - (away**2).sum(axis=-1) / (2 * V) - x.shape[1] / 2 * np.log(V)
+    share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    gain = (t * variances - (1 - t)) / V
+    return np.einsum("nk,nkd->nd", share, law.means + gain[:, None] * away)
+
+
+def conditional_velocity(law: "GaussianMixture", t: float, x: np.ndarray) -> np.ndarray:
+    r"""The same on the plane for $x_2$ given $x_1$, which stays: the shares also weigh $N(x_1; m_{k1}, s_k^2)$."""
+    variances = law.covs[:, 0, 0]
+    V = (1 - t) ** 2 + t**2 * variances
+    away = x[:, None, 1] - t * law.means[:, 1]
+    first = (x[:, None, 0] - law.means[:, 0]) ** 2 / variances
+    log_share = np.log(law.weights) - (away**2 / V + first + np.log(V) + np.log(variances)) / 2
+    share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    gain = (t * variances - (1 - t)) / V
+    u = np.zeros_like(x)
+    u[:, 1] = (share * (law.means[:, 1] + gain * away)).sum(axis=1)
+    return u
