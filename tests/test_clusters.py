@@ -232,3 +232,40 @@ def test_arrays_that_are_not_clouds_are_refused():
         af.clusters(np.zeros(3), eps=1.0)
     with pytest.raises(InputError, match="has none; leave it out"):
         af.clusters(np.zeros((3, 2)), at=0, eps=1.0)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("factor", [2.0**-700, 2.0**-480, 2.0**480, 2.0**700])
+def test_links_at_every_scale(d, factor):
+    """A square that over- or underflows would link everything, or nothing."""
+    x = np.random.default_rng(0).normal(size=(30, d))
+    x[-5:] = x[0]
+    eps = float(np.quantile(cdist(x, x), 0.1))
+    expected = np.asarray(components(x, eps))
+    assert 3 < len(np.unique(expected)) < 27
+    np.testing.assert_array_equal(components(factor * x, factor * eps), expected)
+    np.testing.assert_array_equal(tree_components(factor * x, factor * eps), expected)
+    np.testing.assert_array_equal(components(factor * x, 0.0), components(x, 0.0))
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e100])
+def test_a_run_of_any_scale_is_judged_by_its_spread(factor):
+    """The flow -x, which shrinks, is no rest."""
+    x0 = factor * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -0.5]])
+    model = af.models.Flow(lambda t, x, w: -x, af.Euclidean())
+    last = af.clusters(af.simulate(model, x0, t1=1.0, solver="rk4", dt=0.1, save=2), at=-1)
+    assert (last.count, last.state) == (3, "moving")
+    np.testing.assert_allclose(last.speed, factor * np.exp(-1) * np.hypot(1, 0.5), rtol=1e-4)
+
+
+@pytest.mark.parametrize("light", [0.0, 1e-300, 1e-200, 1e-100])
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 0.5], [1.0, 0.5, 0.5]])
+def test_light_tokens_move_and_are_seen_to_move(light, weights):
+    """A token without mass is moved by the others."""
+    w = np.where(np.array(weights) == 1, light, weights)
+    w = jnp.asarray(w / w.sum())
+    run = af.simulate(af.SelfAttention(beta=1.0), on_circle([0.1, 1.0, 2.5]), t1=0.1, weights=w)
+    last = af.clusters(run, at=-1)
+    v = np.asarray(af.models.field(run.model, 0.1, run.xs[-1], w))
+    assert (last.count, last.state) == (3, "moving")
+    np.testing.assert_allclose(last.speed, np.linalg.norm(v, axis=1).max(), rtol=1e-6)

@@ -515,3 +515,22 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
 def test_bad_input_is_refused_in_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+@pytest.mark.parametrize("factor", [2.0**-660, 2.0**660])
+def test_hulls_and_polytopes_at_every_scale(factor):
+    """Squares of these lengths over- or underflow."""
+    z = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -0.5], [1.0, 0.0], [0.5, 0.5]])
+    for grown in (0.5, 1.5):
+        there = af.diagnostics.hull_nonincreasing(np.stack([z, grown * z]))
+        found = af.diagnostics.hull_nonincreasing(factor * np.stack([z, grown * z]))
+        assert found.holds == there.holds == (grown < 1)
+        np.testing.assert_allclose([found.violation, found.scale], [factor * there.violation, factor * there.scale])
+    there = af.diagnostics.detect_polytope(z, B=np.diag([1.0, 2.0]), speed=1e-9 * z)
+    found = af.diagnostics.detect_polytope(factor * z, B=np.diag([1.0, 2.0]) / factor, speed=1e-9 * factor * z)
+    assert (found.vertices.tolist(), found.converged, found.in_s) == (there.vertices.tolist(), True, there.in_s)
+    np.testing.assert_array_equal(found.labels, there.labels)
+    np.testing.assert_allclose(found.residuals, there.residuals, atol=1e-15)
+    np.testing.assert_allclose(found.corners, factor * there.corners)
+    np.testing.assert_allclose(found.inner_distance, factor * there.inner_distance, atol=1e-15 * factor)
+    np.testing.assert_allclose([found.eps, found.speed], [factor * there.eps, factor * there.speed])

@@ -605,7 +605,7 @@ def test_an_array_keeps_its_precision():
         ({"rtol": 2.0}, "rtol = 2 is no tolerance"),
         ({"ceiling": np.inf}, "ceiling = inf"),
         ({"ceiling": None}, "ceiling is missing"),
-        ({"throw": "no"}, "throw = 'no' should be True or False"),
+        ({"throw": "no"}, "throw = 'no' is neither True nor False"),
         ({"solver": np.ones(2)}, "is unknown"),
         ({"max_steps": 0}, "max_steps = 0 is too small"),
         ({"t1": None}, "final time is missing"),

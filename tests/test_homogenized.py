@@ -188,7 +188,9 @@ def test_interpolated_rates():
     from attnflow.reductions.homogenized.collapse import _interpolated
 
     q = np.array([0.003, 0.3, 0.97])
-    np.testing.assert_allclose(_interpolated(32, 20.0)(q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6)
+    np.testing.assert_allclose(
+        (1 - q) * _interpolated(32, 20.0)(1 - q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6
+    )
 
 
 def test_argmax_is_the_limit():
@@ -208,6 +210,15 @@ def test_flow_and_time_agree():
     assert hm.collapse_time(q[2], n=32, beta=3.0, q0=q[1]) == pytest.approx(3.0, abs=1e-6)
     assert hm.collapse_flow([0.0], n=32, beta=3.0, q0=0.4) == [0.4]
     assert hm.collapse_rate(1.0, n=32, beta=3.0) == 0 and hm.collapse_rate(0.0, n=32, beta=3.0) == pytest.approx(1 / 32)
+
+
+def test_collapse_has_an_end():
+    """Long after it is over, from both ends, and against the closed form at beta = 0."""
+    ts = np.array([0.0, 1.0, 5.0, 40.0, 1e3, 1e300])
+    exact = 1 - 1 / (1 - 1 / 8 + np.exp(np.minimum(ts, 700.0)) / 8)
+    np.testing.assert_allclose(hm.collapse_flow(ts, n=8, beta=0.0), exact, rtol=0, atol=1e-12)
+    assert (hm.collapse_flow([0.0, 1e9], n=8, beta=np.inf) == [0.0, 1.0]).all()
+    assert (hm.collapse_flow([0.0, 3.0], n=8, beta=1.0, q0=1.0) == 1.0).all()
 
 
 # What cannot be done -------------------------------------------------------------------------------------------------

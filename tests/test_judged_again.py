@@ -189,6 +189,35 @@ def test_a_precision_that_cannot_be_set_is_refused(tmp_path):
     assert jax.config.jax_enable_x64
 
 
+def draw(cell):
+    x = jax.random.normal(jax.random.key(cell["n"]), (3,))
+    jax.config.update("jax_random_seed_offset", 1)  # left behind for the next cell
+    return xarray.Dataset({"x": ("i", np.asarray(x))})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("jax_default_prng_impl", "rbg"), ("jax_threefry_partitionable", False), ("jax_random_seed_offset", 7)],
+)
+def test_draws_do_not_depend_on_settings_of_the_caller(name, value, tmp_path):
+    """Another generator of random numbers would give other data under the same name."""
+    expected = {n: np.asarray(jax.random.normal(jax.random.key(n), (3,))) for n in (1, 2)}
+    before = getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        reproduce([Job(small(compute=draw))], RunFolder(tmp_path))
+        assert getattr(jax.config, name) == value
+    finally:
+        jax.config.update(name, before)
+    for cell, data in small(compute=draw).results(tmp_path):
+        np.testing.assert_array_equal(data["x"], expected[cell["n"]])
+
+
+def test_a_context_that_changes_draws_is_refused(tmp_path):
+    with jax.default_prng_impl("rbg"), pytest.raises(InputError, match="jax_default_prng_impl = 'rbg'"):
+        reproduce([Job(small(compute=draw))], RunFolder(tmp_path))
+
+
 def test_an_error_leaves_the_precision_as_it_was(tmp_path, monkeypatch):
     def full(path, content):
         raise OSError("no space")

@@ -494,6 +494,12 @@ def test_mesh_shares_the_tokens():
         again = shared.restart(ts=[1.5, 2.0])
         assert shared.provenance["options"]["devices"] == again.provenance["options"]["devices"] == 2
         try:
+            af.simulate(model, x0, t1=1.0, mesh=2)
+        except af.errors.InputError as error:
+            assert "mesh = 2 is no device mesh" in str(error)
+        else:
+            raise AssertionError
+        try:
             af.simulate(model, x0[:5], t1=1.0, mesh=mesh)
         except af.errors.InputError as error:
             assert "5 tokens" in str(error) and str(error).endswith(".")

@@ -66,6 +66,13 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
     return count
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False; text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool):
+        raise InputError(f"{name} = {shown(value)} is neither True nor False.")
+    return bool(value)
+
+
 def real(name: str, value: Any) -> float:
     """A real number, finite or not; text that reads like one, True and False are none."""
     try:

@@ -1,11 +1,15 @@
-"""Writing files so that a reader sees the old one or the new one, never half of one."""
+"""Writing files so that a reader sees the old one or the new one, never half of one; and reading JSON."""
 
+import json
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import FileError, InputError, shown
+
+Read = TypeVar("Read")
 
 
 def path_of(path: Any) -> Path:
@@ -44,6 +48,21 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def read_json(path: str | os.PathLike, what: str, understand: Callable[[Any], Read]) -> Read:
+    """What `understand` makes of the JSON in a file; whatever it cannot use is refused as no `what`."""
+    try:
+        text = path_of(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
+    try:
+        return understand(json.loads(text))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{path} is no {what} ({why}); give a file written by `save`.") from None
 
 
 def cache_folder() -> Path:

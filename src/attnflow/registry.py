@@ -116,6 +116,8 @@ class Entry:
         if self.kind not in ROOMS or not callable(self.factory):
             known = ", ".join(ROOMS)
             raise InputError(f"an entry is one of {known} with a function that makes it; got {shown(self.kind)}.")
+        if not isinstance(self.page, bool):
+            raise InputError(f"page = {shown(self.page)} should be True or False.")
 
     def build(self, **values: Any) -> Any:
         """Make the object from checked parameter values; the others take their defaults."""

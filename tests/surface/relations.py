@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -53,6 +54,11 @@ def _leaves(thing: Any, seen: set[int]) -> Iterator[Any]:
 def not_finite(result: Any) -> int:
     """How many numbers of a result are no plain numbers."""
     return sum(int((~np.isfinite(a)).sum()) for a in numbers(result) if a.dtype.kind in "fc")
+
+
+def some_finite(result: Any) -> bool:
+    """Whether there is a number other than zero: of infinities, NaN and zeros most relations would hold for nothing."""
+    return any(bool(np.any(np.isfinite(a) & (a != 0))) for a in numbers(result))
 
 
 def close(actual: Any, expected: Any, tolerance: float, what: str) -> None:
@@ -120,6 +126,14 @@ def check_junk(row: Call) -> None:
         for kind, value in kinds.items():
             if row.applies("junk", name, kind):
                 defects += _defects(row, name, kind, value, InputError)
+    assert not defects, "\n".join(defects)
+
+
+def check_switches(row: Call) -> None:
+    """What is True or False, named in the table or not, is no text: "no" would count as true."""
+    parameters = inspect.signature(row.object).parameters.values()
+    switches = [p.name for p in parameters if isinstance(p.default, bool) or str(p.annotation) == "bool | None"]
+    defects = [d for name in switches for d in _defects(row, name, "text", "no", InputError)]
     assert not defects, "\n".join(defects)
 
 

@@ -64,7 +64,7 @@ def fastest(speed: Any, n: int) -> float | None:
         raise InputError(f"speed has shape {speed.shape}; give ({n},), or velocities ({n}, d).")
     if not np.isfinite(speed).all():
         raise InputError(f"the speed of token {np.argwhere(~np.isfinite(speed))[0, 0]} is not finite; give numbers.")
-    return float(np.max(np.linalg.norm(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))
+    return float(np.max(np.hypot.reduce(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))
 
 
 def at_rest(speed: float | None, eps: float) -> bool | None:

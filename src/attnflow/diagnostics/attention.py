@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import flag
 from ..errors import InputError, shown
 from ..flows import Run
 from ..models import at_time
@@ -32,12 +33,13 @@ def attention_matrix(
     run's model says which tokens see each other. Of hardmax layers it is the matrix that the layer uses, with its
     tolerances; tokens that lead stay, and absorbed ones read their leader.
     """
+    log = flag("log", log)
     attention = attention_of(run, head)
     cloud = clouds(run, at)
     n = cloud.xs.shape[-2]
     in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
     xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
-    return along(_matrix, (xs, cloud.ts), cloud.w, attention, bool(log))
+    return along(_matrix, (xs, cloud.ts), cloud.w, attention, log)
 
 
 class Leaders(NamedTuple):
@@ -124,10 +126,12 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
         raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
-    if getattr(model, "has_leaders", False):
+    if model is None:
+        raise InputError("this run carries no model; attention is that of a SelfAttention model.")
+    if model.has_leaders:
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
-        what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
+        what = f"a {type(model).__name__}, which has no attention matrix"
         raise InputError(f"this run carries {what}; attention is that of a SelfAttention model.")
     heads = getattr(model.attention, "heads", None)
     if heads is None:

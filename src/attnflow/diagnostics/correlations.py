@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..checks import number
+from ..checks import flag, number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, check_kernel, pair_sums
-from ..spaces import Count, Numbers, Sphere, is_concrete, log_weights
+from ..spaces import Count, Numbers, Sphere, is_concrete, log_weights, safe_norm
 from ._clouds import Clouds, Tokens, along, clouds, masses
 
 TILE = 256  # rows of inner products in memory at once
@@ -80,7 +80,7 @@ def inner_products(
     Memory is linear in the number of tokens. Clouds that are not finite have the density NaN.
     """
     batch = clouds(tokens, at, weights)
-    xs = Sphere().nearest(batch.xs) if normalized else batch.true("their inner products")
+    xs = Sphere().nearest(batch.xs) if flag("normalized", normalized) else batch.true("their inner products")
     if xs.shape[-2] < 2:
         raise InputError("a single token has no pair; inner products need two tokens or more.")
     edges = _edges(bins, xs, bounded=normalized or _space(batch) == "sphere")
@@ -97,7 +97,7 @@ def _space(batch: Clouds) -> str | None:
 
 def mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     """`order_parameter` of one cloud."""
-    return jnp.where(jnp.all(jnp.isfinite(x)), jnp.linalg.norm(masses(x, w) @ x), jnp.nan)
+    return jnp.where(jnp.all(jnp.isfinite(x)), safe_norm(masses(x, w) @ x), jnp.nan)
 
 
 def wave_amplitude(x: Float[Array, "n 2"], w: Float[Array, " n"] | None, k: Float[Array, ""]) -> Float[Array, ""]:

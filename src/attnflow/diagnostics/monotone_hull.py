@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..flows import Run
+from ..spaces import order_one
 from ._clouds import Tokens
 from ._final import real_numbers
 from .hulls import distance_to_hull, hull
@@ -64,13 +65,15 @@ def hull_nonincreasing(zs: Tokens) -> MonotoneHull:
     if not np.isfinite(zs).all():
         first = np.argwhere(~np.isfinite(zs))[0, 0]
         raise InputError(f"tokens at saved time {first} are not finite; end the run before it overflows.")
+    unit = order_one(zs)
+    zs = zs * unit
     scale = float(np.linalg.norm(zs[0], axis=1).max())
     worst, pair = 0.0, None
     for s in range(len(zs) - 1):
         out, t = _stands_out(zs[s], zs[s + 1 :])
         if out > worst:
             worst, pair = out, (s, s + 1 + t)
-    return MonotoneHull(worst, scale, pair)
+    return MonotoneHull(worst / unit, scale / unit, pair)
 
 
 def _stands_out(z: np.ndarray, later: np.ndarray) -> tuple[float, int]:

@@ -20,7 +20,7 @@ import numpy as np
 from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..spaces import Number, Numbers
+from ..spaces import Number, Numbers, order_one
 from ._clouds import Tokens
 from ._final import (
     at_rest,
@@ -165,27 +165,30 @@ def detect_polytope(
 
 def _polytope(z: np.ndarray, B: np.ndarray, eps: Any, speed: Any, space: Paranormal | None, start: Any) -> Polytope:
     n, d = z.shape
+    unit = order_one(z)
+    z, B = z * unit, B * order_one(B)
     size = float(np.linalg.norm(z, axis=1).max())
-    eps = default_distance(start or size) if eps is None else linking_distance(eps)
-    labels, c = cluster_points(z, eps)
+    reach = (default_distance(start or size / unit) if eps is None else linking_distance(eps)) * unit
+    labels, c = cluster_points(z, reach)
     quickest = fastest(speed, n)
+    slow = 0.0 if quickest is None else quickest * unit
     # A centroid is known no better than its cluster is wide, or than it still has to go (at the rate one).
     wide = float(np.linalg.norm(z - c[labels], axis=1).max())
-    shape = hull(c, tol=min(eps, max(KNOWN * size, wide, quickest or 0.0)))
+    shape = hull(c, tol=min(reach, max(KNOWN * size, wide, slow)))
     own, scores = np.einsum("kd,de,ke->k", c, B, c), c @ B @ shape.corners.T
     gaps = scores.max(axis=1) - own
     inner = np.setdiff1d(np.arange(len(c)), shape.vertices)
     flat = shape.dimension < d
     return Polytope(
         labels=labels,
-        centroids=c,
+        centroids=c / unit,
         vertices=shape.vertices,
         dimension=shape.dimension,
         residuals=np.abs(gaps) / (np.abs(own).max() or 1.0),
         inner=inner,
-        inner_distance=_to_boundary_or_zero(c[inner], B, gaps[inner], shape, flat),
+        inner_distance=_to_boundary_or_zero(c[inner], B, gaps[inner], shape, flat) / unit,
         flat=flat,
-        eps=eps,
+        eps=reach / unit,
         speed=quickest,
         space=space,
     )

@@ -57,7 +57,7 @@ def state_at(run: Run, t: Any, log_t: Any) -> Array:
     last = _last_reached(run)
     if not times[0] <= time <= times[last]:
         first, end = (np.asarray(run.ts if name == "t" else run.log_ts)[k] for k in (0, last))
-        raise InputError(f"{name} = {wanted:g} is outside of this run, which is kept from {first:g} to {end:g}.")
+        raise InputError(f"{name} = {wanted:.9g} is outside of this run, which is kept from {first:.9g} to {end:.9g}.")
     row = int(np.searchsorted(times[: last + 1], time, side="right")) - 1
     if times[row] == time:
         return run.xs[row]

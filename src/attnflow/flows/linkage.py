@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from ..errors import InputError
-from ..spaces import AbstractSpace, Numbers, is_concrete
+from ..spaces import AbstractSpace, Numbers, is_concrete, order_one, safe_norm
 from .clouds import Clouds, along, linking_distance, masses, real_tokens
 
 DELTA = 1e-3
@@ -63,11 +63,22 @@ def components(x: Numbers, eps: Numbers) -> Int[Array, " n"]:
 
 def _near(x: Float[Array, "n d"], y: Float[Array, "m d"], eps: Float[Array, ""]) -> Bool[Array, "n m"]:
     if x.shape[1] <= 16:  # by differences, which lose no digit
-        columns = [(x[:, k][:, None] - y[:, k][None, :]) ** 2 for k in range(x.shape[1])]
-        return sum(columns[1:], start=columns[0]) <= eps**2
+        unit = _power(eps)
+        columns = [((x[:, k][:, None] - y[:, k][None, :]) * unit) ** 2 for k in range(x.shape[1])]
+        return sum(columns[1:], start=columns[0]) <= (eps * unit) ** 2
     # The square expanded, which is fast; tokens that coincide do so up to its round-off.
+    unit = _power(jnp.maximum(jnp.max(jnp.abs(x)), jnp.max(jnp.abs(y))))
+    x, y, eps = x * unit, y * unit, jnp.minimum(eps * unit, x.shape[1])
     norms = jnp.sum(x * x, axis=1)[:, None] + jnp.sum(y * y, axis=1)[None, :]
     return norms - 2 * x @ y.T <= eps**2 + 8 * jnp.finfo(x.dtype).eps * norms
+
+
+def _power(length: Float[Array, ""]) -> Float[Array, ""]:
+    """The power of two that brings a length to order one, so that its square stays in range; for 0 the largest."""
+    kind = jnp.finfo(length.dtype)
+    up = jnp.where(length > 0, -jnp.frexp(length)[1], kind.maxexp)
+    up = jnp.where(jnp.isfinite(length), jnp.clip(up, kind.minexp, kind.maxexp - 1), 0)
+    return jnp.ldexp(jnp.ones_like(length), up)
 
 
 def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
@@ -79,7 +90,8 @@ def tree_components(x: np.ndarray, eps: float) -> np.ndarray:
     """
     labels = np.arange(x.shape[0])
     finite = np.isfinite(x).all(axis=1)
-    points = x[finite]
+    unit = order_one(x[finite])
+    points, eps = x[finite] * unit, eps * unit
     side = (1 - 1e-9) * eps / np.sqrt(x.shape[1])
     cells = points if eps == 0 else np.floor(points / side + 0.382)  # no cell ends at zero
     component = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
@@ -123,7 +135,7 @@ def default_eps(
 def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     """The root mean square distance of the tokens from their mean."""
     w = masses(x, w)
-    return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
+    return safe_norm(jnp.ravel(jnp.sqrt(w)[:, None] * (x - (w @ x)[None, :])))
 
 
 def usual_eps(cloud: Clouds, space: AbstractSpace) -> np.ndarray:

@@ -25,6 +25,7 @@ from .. import pairsums
 from ..attention import AbstractAttention, heads_of
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
+from ..spaces import safe_norm
 from .clouds import Clouds, along, masses
 from .linkage import linked
 from .metastability import ROUNDING, Drift, applies, drift, log_duration
@@ -146,15 +147,15 @@ def _parts(
         size += _fastest(x)
     rounding = ROUNDING * jnp.finfo(x.dtype).eps * size
     settled = ((drifting <= rounding) | (further < 0)) & ((inside <= rounding) | (inner < 0))
-    here = jnp.sum(mass[:, None] * v * centres) / jnp.where(drifting > 0, drifting, 1)
-    growth = (further - here) / jnp.where((here > 0) & (step > 0), here * step, 1)
+    here = jnp.sum(mass[:, None] * v * (centres / jnp.where(drifting > 0, drifting, 1)))
+    growth = jnp.where(here > 0, (further - here) / jnp.where(here > 0, here, 1) / jnp.where(step > 0, step, 1), 0)
     way = step / REST / jnp.where(drifting > 0, drifting, 1)
     time = jnp.where(growth * way * drifting > 1, 1 / jnp.where(growth > 0, growth * drifting, 1), way)
     return _Parts(_fastest(v), drifting, rounding, size, settled, jnp.where(drifting > rounding, time, jnp.inf))
 
 
 def _fastest(v: Float[Array, "n d"]) -> Float[Array, ""]:
-    return jnp.max(jnp.linalg.norm(v, axis=-1))
+    return jnp.max(safe_norm(v))
 
 
 def _isolated(cloud: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
@@ -238,7 +239,10 @@ def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray,
         if len(heads) > size or not np.isfinite(xs[t]).all():
             continue
         tractable[t], k = True, len(heads)
-        share = w + 1e-300  # a mean that does not underflow for light tokens
+        heaviest = np.zeros(len(heads))
+        np.maximum.at(heaviest, member, w)
+        light = heaviest[member] == 0  # tokens without mass have a mean, too
+        share = np.where(light, 1, w / np.where(light, 1, heaviest[member]))
         centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
         x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
         mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)

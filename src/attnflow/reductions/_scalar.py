@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from scipy.special import roots_legendre
 
-from ..checks import reals
+from ..checks import flag, reals
 from ..errors import AttnflowWarning, InputError, shown
 from ..spaces import Numbers, is_concrete
 
@@ -39,12 +39,6 @@ def check_each(name: str, values: Any, good: Callable[[np.ndarray], np.ndarray],
         bad = known[~good(known)]
         if bad.size:
             raise InputError(f"{name} = {bad.flat[0]} {rule}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False: text such as "no" would count as true."""
-    if not isinstance(value, bool | np.bool):
-        raise InputError(f"{name} = {shown(value)} is neither True nor False.")
 
 
 def angle_between(name: str, u: Numbers) -> Array:
@@ -113,7 +107,7 @@ def in_units(t: Array, log_unit: Array) -> Array:
 
 def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
     r"""The time $I e^u$ or its logarithm; a time that cannot be written is warned of, with the remedy."""
-    check_flag("log", log)
+    flag("log", log)
     moving = integral > 0
     log_time = jnp.where(moving, jnp.log(jnp.where(moving, integral, 1)) + log_unit, -jnp.inf)
     if log:

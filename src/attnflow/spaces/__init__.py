@@ -15,6 +15,7 @@ from ._law import checked_key as checked_key
 from ._law import generator as generator
 from ._law import key_or_fixed as key_or_fixed
 from ._space import AbstractSpace as AbstractSpace
+from ._space import order_one as order_one
 from ._space import power_in_range as power_in_range
 from ._space import safe_norm as safe_norm
 from .euclidean import Euclidean as Euclidean

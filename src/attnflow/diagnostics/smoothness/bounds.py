@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import number, whole
+from ...checks import flag, number, whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms
@@ -136,10 +136,11 @@ def bounds(
         raise InputError(f"diameter = {D:g} is more than twice the radius {R:g}; no ball of that radius holds it.")
     D = 0.0 if n == 1 else D
     a, spread = alpha * R * R, alpha * R * D
+    masked = flag("masked", masked)
     bounded = []
     if n is not None or not masked:
         with np.errstate(over="ignore"):
-            value = float(columns(alpha, R, D, n, bool(masked)))
+            value = float(columns(alpha, R, D, n, masked))
         bounded.append(Bound("columns", value, "αD²/4 + sqrt(σ (1 + (αRD)²/4))", PAGE))
     if n is not None:
         bounded += [
@@ -148,6 +149,6 @@ def bounds(
         ]
     with np.errstate(over="ignore"):
         for name, (of_masked, curve, formula, provenance) in UNIFORM.items():
-            if of_masked == bool(masked):
+            if of_masked == masked:
                 bounded.append(Bound(name, float(curve(a)), formula, provenance))
     return Bounds(tuple(bound._replace(value=float(product(v, bound.value))) for bound in bounded))

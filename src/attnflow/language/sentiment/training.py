@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ...checks import whole
+from ...checks import flag, whole
 from ...errors import InputError
 from ...spaces import Key, Numbers, key_or_fixed
 from ._progress import TrainingProgress
@@ -106,7 +106,7 @@ def train_ids(
     reviews = jnp.asarray(train[0]), jnp.asarray(train[1], parameters.b.dtype)
     everything, labels_of = jnp.asarray(np.concatenate([train[0], test[0]])), {"train": train[1], "test": test[1]}
     rows = [_look(0, parameters, everything, labels_of, chosen)]
-    with TrainingProgress(epochs, progress) as show:
+    with TrainingProgress(epochs, flag("progress", progress)) as show:
         show(rows[-1])
         for epoch in range(1, epochs + 1):
             shuffle = jax.random.fold_in(shuffles, epoch)
@@ -198,7 +198,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
         value = getattr(chosen, name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
             raise InputError(f"{name} = {value!r}; give a positive number.")
-    return chosen._replace(masked=bool(chosen.masked))
+    return chosen._replace(masked=flag("masked", chosen.masked))
 
 
 def _checked(name: str, ids: Any, label_name: str, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...attention import AbstractAttention
-from ...checks import finite_array, number, whole
+from ...checks import finite_array, flag, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
 from ...flows.compiled import adjoint_of, timed_call
@@ -91,8 +91,7 @@ def flow(
     options = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
     if ceiling is None:
         raise InputError("ceiling is missing; give a trace, by default 1e6.")
-    if not isinstance(throw, bool):
-        raise InputError(f"throw = {throw!r} should be True or False.")
+    throw = flag("throw", throw)
     for name, value in options.items():
         if value is not None and is_concrete(value):
             number(name, value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import finite_array
+from ...checks import finite_array, flag
 from ...errors import InputError
 from ...models import Perceptron
 from ...spaces import Number, Numbers
@@ -111,8 +111,7 @@ def certificate(
 ) -> Certificate:
     """The certificate of any atomic law: angles `(n,)` or points `(n, 2)`, `weights (n,)`, `None` for equal ones."""
     here = landscape(perceptron, beta)
-    if not isinstance(capped, bool):
-        raise InputError(f"capped = {capped!r} should be True or False.")
+    capped = flag("capped", capped)
     theta = finite_array("x", x)
     if theta.ndim == 2 and theta.shape[1] == 2:
         off = np.abs(np.hypot(theta[:, 0], theta[:, 1]) - 1) > 1e-3

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...checks import number, whole
+from ...checks import flag, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows.compiled import timed_call
@@ -63,8 +63,7 @@ def mean_field(
     ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
     """
     model = _checked_model(model)
-    if not isinstance(throw, bool):
-        raise InputError(f"throw = {throw!r} should be True or False.")
+    throw = flag("throw", throw)
     if not isinstance(kernel, str):
         raise InputError(f"kernel = {kernel!r} is no name; leave it out, or take 'table' or 'dense'.")
     chart = chart_of(model)
