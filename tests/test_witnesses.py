@@ -18,6 +18,7 @@ from witnesses import (
     hardmax_layers,
     line_modes,
     random_layers,
+    relu_transport,
     sphere_draws,
     staircases,
     zero_temperature,
@@ -226,6 +227,15 @@ def test_modes_on_the_line():
     actual = line_modes.counts(np.random.default_rng(0), 1000, 100.0, 200)
     for variable, row in zip(("modes", "inside"), actual, strict=True):
         near(CLAIMS[f"gaussian-n1000-beta100-{variable}"].expected, row.mean(), row.std() / math.sqrt(200))
+
+
+def test_transport_on_the_line_and_on_grids():
+    agree("line-constant-mix2", relu_transport.constant("mix2", 20_001))
+    agree("line-constant-mix3", relu_transport.constant("mix3", 20_001))
+    assert relu_transport.divergence("mix2", 16) == pytest.approx(CLAIMS["line-mix2"].expected[0], rel=0.01)
+    for id, name in (("plane-grid-tv", "mix3"), ("plane-grid-moons", "moons")):
+        agree(id, [relu_transport.grid(name, n, inner=16)[0] for n in (8, 16, 32)])
+    agree("plane-grid-kl", 32**2 * relu_transport.grid("mix3", 32, inner=16)[1])
 
 
 def test_every_reference_table_has_a_witness_in_the_repository():

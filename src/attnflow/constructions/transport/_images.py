@@ -1,12 +1,13 @@
 """Laws derived from others by maps: of some coordinates, and of points before a map."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from .laws import AbstractLaw, Samples
 
 
+@runtime_checkable
 class Invertible(Protocol):
     """A map that brings points back."""
 

@@ -4,7 +4,7 @@ In each of `n_t` slabs the velocity at its middle is fitted by m neurons (`_neur
 flows of single neurons (`_splitting`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import jax
@@ -15,6 +15,7 @@ from ...errors import InputError, shown
 from ...spaces import Count, Key, Numbers, generator
 from ..schedules import Schedule
 from ..schedules._checked import points
+from ._condition import coordinates
 from ._curve import Curve, Drawn
 from ._neurons import fit
 from ._splitting import SPLITTINGS, Pieces, joined
@@ -32,7 +33,7 @@ def switching_flow(
     m: Count = 12,
     method: Method = "strang",
     *,
-    condition: tuple[int, ...] = (),
+    condition: Sequence[int] = (),
     refine: Count = 2,
     key: Key | None = None,
 ) -> Schedule:
@@ -65,8 +66,10 @@ def switching_flow(
             raise InputError(f"velocity gives the shape {u.shape} for points {x.shape}; it should be the same.")
         return Drawn(x, u)
 
-    curve = Curve(draw, True, "the given field")
-    return followed(curve, n_t, m, method, condition=condition, refine=refine, rng=generator(key))
+    rng = generator(key)
+    d = draw(0.5, 1, rng.spawn(1)[0]).x.shape[1]
+    curve, kept = Curve(draw, True, "the given field"), coordinates(condition, d)
+    return followed(curve, n_t, m, method, condition=kept, refine=refine, rng=rng)
 
 
 def followed(

@@ -74,10 +74,10 @@ def cell_rule(n: int, box: Box, nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 def schedule_of_cells(cells: GridDensity) -> Schedule:
     """The schedule of a density that is constant on cells: unfold, give every cell its mass, fold."""
-    n, box = len(cells.masses), cells.box
+    n, box = len(cells.weights), cells.box
     unfold = unfolding(n, box)
     # Rows are laid one after another, so cells are numbered along the first coordinate first.
-    cumulated = np.concatenate([[0.0], np.cumsum(cells.masses.T.ravel())])
+    cumulated = np.concatenate([[0.0], np.cumsum(cells.weights.T.ravel())])
     cumulated[-1] = 1.0
     sources = box.low[0] + n * box.sides[0] * cumulated
     targets = box.low[0] + box.sides[0] * np.arange(n**2 + 1) / n

@@ -11,19 +11,10 @@ from ...errors import InputError, shown
 from ...spaces import Count, Key, Numbers, generator
 from ..schedules import Schedule
 from ..schedules._checked import doubles, points
+from ._condition import coordinates
 from .laws import AbstractLaw, Law, as_law
 from .report import TransportReport, report_of
 from .tail_check import TailCheck, tail_check
-
-
-def coordinates(condition: Sequence[int], d: int) -> tuple[int, ...]:
-    """The coordinates that are a condition, each once, not all of them."""
-    if isinstance(condition, str) or not isinstance(condition, Sequence):
-        raise InputError(f"condition = {shown(condition)}; give a list of coordinates, counted from 0.")
-    chosen = tuple(sorted({whole("condition", k, least=0, most=d - 1) for k in condition}))
-    if len(chosen) == d:
-        raise InputError(f"all {d} coordinates are a condition; leave at least one to be made.")
-    return chosen
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,10 +7,11 @@ from ...checks import whole
 from ...errors import InputError, shown
 from ...spaces import Count, Key, generator
 from ..schedules import Schedule
+from ._condition import coordinates
 from ._methods import METHODS, AbstractMethod
 from ._problem import Problem
 from .laws import Law, as_law
-from .result import Transport, coordinates
+from .result import Transport
 from .tail_check import tail_check
 
 
@@ -49,7 +50,7 @@ def transport(
     >>> laws = af.constructions.laws
     >>> bridge = af.transport(laws.StandardNormal(), laws.GaussianMixture([-2.0, 2.0], 0.5), budget=33)
     >>> bridge.switches, bridge.report().kl
-    (33, 0.002586)
+    (33, 0.002585)
     """
     base, target = as_law("base", base), as_law("target", target)
     fixed = coordinates(condition, target.d)
@@ -65,7 +66,9 @@ def transport(
     start = time.perf_counter()
     tried: dict[str, tuple[float, Schedule]] = {}
     for one in methods:
-        problem = Problem.of(base, target, fixed, one.usual(target.d) if budget is None else int(budget), generator(key))
+        problem = Problem.of(
+            base, target, fixed, one.usual(target.d) if budget is None else int(budget), generator(key)
+        )
         schedule = one.build(problem)
         tried[one.name] = (_score(problem, schedule) if len(methods) > 1 else 0.0, schedule)
     best = max(tried, key=lambda name: tried[name][0])

@@ -60,20 +60,20 @@ class UniformBox(AbstractLaw):
 
 @final
 class GridDensity(AbstractLaw):
-    r"""A law on a box that is uniform on every cell of a grid: `masses (n_1, ..., n_d)`, divided by their sum.
+    r"""A law on a box that is uniform on every cell of a grid: `weights (n_1, ..., n_d)`, divided by their sum.
 
     The first axis belongs to the first coordinate.
     """
 
-    def __init__(self, masses: Numbers, low: Numbers = (0.0, 0.0), high: Numbers = (1.0, 1.0)):
+    def __init__(self, weights: Numbers, low: Numbers = (0.0, 0.0), high: Numbers = (1.0, 1.0)):
         self._box = checked_box(low, high)
-        p = doubles("masses", masses)
+        p = doubles("weights", weights)
         if p.ndim != self.d or not p.size or (p < 0).any() or not p.sum() > 0:
             raise InputError(
-                f"masses have shape {p.shape} and the sum {p.sum():g} and the box has {self.d} sides; give one axis "
-                "for each side, and masses that are not negative, not all zero."
+                f"weights have shape {p.shape} and the sum {p.sum():g} and the box has {self.d} sides; give one axis "
+                "for each side, and weights that are not negative, not all zero."
             )
-        self.masses = p / p.sum()
+        self.weights = p / p.sum()
 
     @property
     def d(self) -> int:
@@ -90,11 +90,11 @@ class GridDensity(AbstractLaw):
     @cached_property
     def cell_sides(self) -> np.ndarray:
         """The lengths of the sides of a cell."""
-        return self._box.sides / self.masses.shape
+        return self._box.sides / self.weights.shape
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        cells = rng.choice(self.masses.size, n, p=self.masses.ravel())
-        corner = np.stack(np.unravel_index(cells, self.masses.shape), axis=1)
+        cells = rng.choice(self.weights.size, n, p=self.weights.ravel())
+        corner = np.stack(np.unravel_index(cells, self.weights.shape), axis=1)
         return self._box.low + (corner + rng.uniform(size=(n, self.d))) * self.cell_sides
 
     def log_density(self, x: Numbers) -> np.ndarray:
@@ -102,13 +102,13 @@ class GridDensity(AbstractLaw):
         x = points("x", x, self.d)
         cell = np.floor((x - self._box.low) / self.cell_sides).astype(int)
         inside = self._box.contains(x)
-        cell = np.where(inside[:, None], np.minimum(cell, np.array(self.masses.shape) - 1), 0)
+        cell = np.where(inside[:, None], np.minimum(cell, np.array(self.weights.shape) - 1), 0)
         with np.errstate(divide="ignore"):
-            known = np.log(self.masses[tuple(cell.T)]) - np.log(self.cell_sides).sum()
+            known = np.log(self.weights[tuple(cell.T)]) - np.log(self.cell_sides).sum()
         return np.where(inside, known, -np.inf)
 
     def __repr__(self) -> str:
-        return f"GridDensity: {' x '.join(map(str, self.masses.shape))} cells on {self._box.low} to {self._box.high}"
+        return f"GridDensity: {' x '.join(map(str, self.weights.shape))} cells on {self._box.low} to {self._box.high}"
 
 
 def checked_box(low: Numbers | Sequence[Count], high: Numbers | Sequence[Count]) -> Box:

@@ -59,6 +59,7 @@ def _uniform(cell: Cell) -> "xarray.Dataset":
     from ..targets import on_line
 
     base, target = laws.StandardNormal(), on_line(cell["target"])
+    assert base.line is not None and target.line is not None
     ends = optimal_knots(base, target, 2)
     x = np.linspace(ends.x[0], ends.x[1], cell["K"])
     half = len(x) // 2
@@ -104,6 +105,7 @@ def _kinks(cell: Cell) -> "xarray.Dataset":
     from ..targets import on_line
 
     base, target = laws.StandardNormal(), on_line(cell["target"])
+    assert target.line is not None
     knots = optimal_knots(base, target, cell["K"])
     y, neurons = np.linspace(-6, 6, 1201), knots.schedule.expand()
     pieces = np.linspace(0, len(neurons), 6).astype(int)
@@ -112,7 +114,7 @@ def _kinks(cell: Cell) -> "xarray.Dataset":
     return xarray.Dataset(
         {
             "density": (("pieces", "y"), np.exp(densities)),
-            "target": ("y", np.exp(target.log_density(y[:, None]))),
+            "target": ("y", np.exp(target.line.log_density(y))),
             "knots": ("knot", knots.y),
         },
         coords={"pieces": pieces, "y": y},
@@ -124,9 +126,9 @@ EXPERIMENT = Experiment(
     paper="relu-transport",
     title="Transport on the line",
     summary=(
-        "The monotone map between two laws on the line, linear between K knots that are placed best, is a schedule with "
-        "K + 1 switches. Its relative entropies fall like C/(K − 1)², with C known in advance. Of a Cauchy law the "
-        "divergence is infinite for any schedule from a Gaussian; its truncations grow like R/(πm²)."
+        "The monotone map between two laws on the line, linear between K knots that are placed best, is a schedule "
+        "with K + 1 switches. Its relative entropies fall like C/(K − 1)², with C known in advance. Of a Cauchy law it "
+        "is infinite for any schedule from a Gaussian; its truncations grow like R/(πm²)."
     ),
     cells=cells,
     compute=compute,

@@ -9,8 +9,8 @@ NAMES = {"mix2": ("blue", "o", "two Gaussians"), "mix3": ("vermillion", "s", "th
 
 
 def error_against_switches(results: Results) -> Any:
-    """Relative entropy of the target from the law that a schedule makes of N(0, 1), against the number of switches K + 1.
-    Lines are C/(K − 1)² with the constant C computed from the two densities, before any schedule was built. Open
+    """Relative entropy of the target from the law that a schedule makes of N(0, 1), against the number of switches K
+    + 1. Lines are C/(K − 1)² with the constant C computed from the two densities, before any schedule was built. Open
     squares: knots at equal distances, of three Gaussians.
     """
     import numpy as np
@@ -39,8 +39,9 @@ def error_against_switches(results: Results) -> Any:
 
 
 def density_and_kinks(results: Results) -> Any:
-    """N(0, 1) on its way to three Gaussians (grey), after 0, 2, ... of its 12 pieces: every switch is one more jump of the
-    density, at a knot (dotted once it has been reached), and all that is on right of it is still an affine image.
+    """N(0, 1) on its way to three Gaussians (grey), after 0, 2, ... of its 12 pieces: every switch is one more jump
+    of the density, at a knot (dotted once it has been reached), and all that is on right of it is still an affine
+    image.
     """
     from attnflow import plot
 
@@ -63,9 +64,9 @@ def density_and_kinks(results: Results) -> Any:
 
 
 def truncated_divergence(results: Results) -> Any:
-    """From N(0, 1) to a Cauchy law: the part of the relative entropy between −R and R. More knots lower the plateau, and no
-    number of them keeps it: where the schedule is affine its law has a Gaussian tail, and the truncated integral grows
-    like R/(πm²) (dashed), m the slope beyond the last knot.
+    """From N(0, 1) to a Cauchy law: the part of the relative entropy between −R and R. More knots lower the plateau,
+    and no number of them keeps it: where the schedule is affine its law has a Gaussian tail, and the truncated
+    integral grows like R/(πm²) (dashed), m the slope beyond the last knot.
     """
     import numpy as np
 
@@ -78,7 +79,7 @@ def truncated_divergence(results: Results) -> Any:
             axes.loglog(
                 data["radius"], data["kl"], "o-", ms=4, lw=1.2, color=plot.PALETTE[colour], label=f"{cell['K']} knots"
             )
-        m = float(data["slope"])
+        m = float(results.select(part="cauchy", K=64)["slope"])
         R = np.geomspace(1e12, 1e18, 10)
         axes.loglog(R, R / np.pi / m**2, color="#333333", ls="--", lw=1.1, label=r"$R/(\pi m^2)$")
         axes.set(xlabel="$R$", ylabel="divergence between $-R$ and $R$", ylim=(5e-4, 2e4))

@@ -105,7 +105,7 @@ def _mass(schedule: Any, base: Any) -> float:
     """The integral of the density that was built over a square, by a midpoint rule."""
     import numpy as np
 
-    side = np.linspace(-9, 9, 601)
+    side = np.linspace(-8, 8, 401)
     middle = (side[1:] + side[:-1]) / 2
     y = np.stack(np.meshgrid(middle, middle), axis=-1).reshape(-1, 2)
     return float(np.exp(schedule.log_density(y, base)).sum() * (middle[1] - middle[0]) ** 2)
@@ -228,9 +228,9 @@ EXPERIMENT = Experiment(
     paper="relu-transport",
     title="Transport in the plane",
     summary=(
-        "Mixtures of Gaussians and two half-moons, reached from a normal law along a field (neurons in slabs of time), or "
-        "one direction after another from samples, or from a uniform law by exact cell averages on a grid: relative "
-        "entropies against switches. With one coordinate as a condition, the other follows and the condition does not move."
+        "Mixtures of Gaussians and two half-moons, reached from a normal law along a field (neurons in slabs of time), "
+        "or one direction after another from samples, or from a uniform law by exact cell averages on a grid: relative "
+        "entropies against switches. With one coordinate as a condition, the other follows and the first does not move."
     ),
     cells=cells,
     compute=compute,

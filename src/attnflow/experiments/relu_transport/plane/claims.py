@@ -98,7 +98,7 @@ CLAIMS = [
         expected=2e-3,
         measure=off_mass,
         source="docs/theory/relu-schedules.md, One neuron",
-        note="A midpoint rule on 600 x 600 cells, whose own error at the jumps of the density is of this size.",
+        note="A midpoint rule on 400 x 400 cells, whose own error at the jumps of the density is of this size.",
     ),
     claim(
         "ridge",

@@ -46,7 +46,9 @@ def moons_three_ways(results: Results) -> Any:
         for axes, method in zip(figure.subplots(1, 3, sharey=True), ("field", "ridge", "grid"), strict=True):
             data = results.select(part="picture", method=method)
             _raster(axes, data["density"], data)
-            axes.set_title(f"{NAMES[method][2].split(',')[0]}: {int(data['switches'])} switches, KL {float(data['kl']):.3f}")
+            axes.set_title(
+                f"{NAMES[method][2].split(',')[0]}: {int(data['switches'])} switches, KL {float(data['kl']):.3f}"
+            )
     return figure
 
 
@@ -57,15 +59,17 @@ def normal_becomes_moons(results: Results) -> Any:
     data = results.select(part="film")
     with plot.style():
         figure = plot.new_figure(9.4, 6.2)
-        for axes, share in zip(figure.subplots(2, 3, sharex=True, sharey=True).ravel(), data["share"].values, strict=True):
+        for axes, share in zip(
+            figure.subplots(2, 3, sharex=True, sharey=True).ravel(), data["share"].values, strict=True
+        ):
             _raster(axes, data["density"].sel(share=share), data)
             axes.set_title(f"$t = {share:g}$")
     return figure
 
 
 def grid_errors(results: Results) -> Any:
-    """Cell averages on a grid of n x n cells, n² + 8n − 7 switches: total variation and relative entropy (off the ramps).
-    Lines are proportional to 1/n and 1/n².
+    """Cell averages on a grid of n x n cells, n² + 8n − 7 switches: total variation and relative entropy (off the
+    ramps). Lines are proportional to 1/n and 1/n².
     """
     from attnflow import plot
 
@@ -73,7 +77,10 @@ def grid_errors(results: Results) -> Any:
         figure = plot.new_figure(5.2, 3.8)
         axes = figure.subplots()
         for target, colour, name in (("mix3", "blue", "three Gaussians"), ("moons", "vermillion", "half-moons")):
-            for variable, marker, order, label in (("tv", "o", 1, "total variation"), ("kl", "s", 2, "relative entropy")):
+            for variable, marker, order, label in (
+                ("tv", "o", 1, "total variation"),
+                ("kl", "s", 2, "relative entropy"),
+            ):
                 n, error = results.curve(variable, over="n", part="grid", target=target)
                 style = {"color": plot.PALETTE[colour], "mfc": None if marker == "o" else "white", "ms": 5}
                 axes.loglog(n, error, marker, label=f"{name}, {label}", **style)

@@ -16,16 +16,22 @@ TIMED = 200_000  # points of which seconds are taken
 BUDGETS = {"quick": (29, 79, 199), "full": (29, 79, 199, 479, 1007)}
 FLOWS = {
     "quick": (("spline", 2, 8), ("spline", 4, 16), ("affine", 8, 16)),
-    "full": (("spline", 2, 4), ("spline", 2, 8), ("spline", 4, 8), ("spline", 4, 16), ("spline", 8, 32), ("affine", 4, 8),
-             ("affine", 8, 16), ("affine", 8, 32)),
-}  # fmt: skip
+    "full": (
+        *(("spline", depth, width) for depth, width in ((2, 4), (2, 8), (4, 8), (4, 16), (8, 32))),
+        *(("affine", depth, width) for depth, width in ((4, 8), (8, 16), (8, 32))),
+    ),
+}
 STEPS = {"quick": 800, "full": 5000}
 BATCH, RATE = 256, 5e-3
 
 
 def cells(scale: str) -> list[Cell]:
     return [
-        *({"part": "built", "method": method, "budget": b} for method in ("ridge", "field+ridge") for b in BUDGETS[scale]),
+        *(
+            {"part": "built", "method": method, "budget": b}
+            for method in ("ridge", "field+ridge")
+            for b in BUDGETS[scale]
+        ),
         *(
             {"part": "trained", "kind": kind, "depth": depth, "width": width, "steps": STEPS[scale]}
             for kind, depth, width in FLOWS[scale]
@@ -47,9 +53,7 @@ def _built(cell: Cell) -> "xarray.Dataset":
     target = in_plane("moons")
     base = af.constructions.laws.StandardNormal(2)
     start = time.perf_counter()
-    found = af.transport(
-        base, target, budget=cell["budget"], method=cell["method"], key=jax.random.key(cell["seed"])
-    )
+    found = af.transport(base, target, budget=cell["budget"], method=cell["method"], key=jax.random.key(cell["seed"]))
     seconds = time.perf_counter() - start
     # A neuron is w, a and b.
     return _compared(
@@ -95,7 +99,9 @@ def _of_many(function: Callable) -> Callable:
 def _compared(
     target: Any, log_density: Callable, forward: Callable, inverse: Callable, *, parameters: int, seconds: float
 ) -> "xarray.Dataset":
-    """Divergence and round trip on points that nothing was fitted to; seconds per million points, after a first call."""
+    """Divergence and round trip on points that nothing was fitted to; seconds per million points, after a first
+    call.
+    """
     import jax
     import numpy as np
     import xarray
@@ -128,9 +134,9 @@ EXPERIMENT = Experiment(
     paper="relu-transport",
     title="Built and trained flows",
     summary=(
-        "Two half-moons by schedules that are computed and by small coupling flows that are trained by maximum likelihood. "
-        "The trained ones need fewer parameters for the same relative entropy; a schedule is there sooner, and each of its "
-        "pieces can be read."
+        "Two half-moons by schedules that are computed and by small coupling flows that are trained by maximum "
+        "likelihood. The trained ones need fewer parameters for the same relative entropy; a schedule is there sooner, "
+        "and each of its pieces can be read."
     ),
     cells=cells,
     compute=compute,

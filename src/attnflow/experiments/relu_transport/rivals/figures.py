@@ -9,9 +9,9 @@ TRAINED = {"spline": ("blue", "o", "trained splines"), "affine": ("sky", "^", "t
 
 
 def built_and_trained(results: Results) -> Any:
-    """Two half-moons: relative entropy of the target from the law that was built (filled) or trained (open), against the
-    number of parameters (five for a neuron), the seconds until it was there (compiling included), and the seconds for a
-    million log densities. Seconds are those of the machine that made this figure.
+    """Two half-moons: relative entropy of the target from the law that was built (filled) or trained (open), against
+    the number of parameters (five for a neuron), the seconds until it was there (compiling included), and the seconds
+    for a million log densities. Seconds are those of the machine that made this figure.
     """
     from attnflow import plot
 

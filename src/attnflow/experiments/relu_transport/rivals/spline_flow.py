@@ -1,8 +1,8 @@
 r"""A small trained flow to compare with: coupling layers of rational quadratic splines, and of affine maps.
 
-Durkan, Bekasov, Murray, Papamakarios, *Neural Spline Flows*, 2019; Dinh, Sohl-Dickstein, Bengio, *Density estimation using
-Real NVP*, 2017. Own code, in the plane: a layer changes one coordinate by a monotone function whose parameters a network
-computes from the other one.
+Durkan, Bekasov, Murray, Papamakarios, *Neural Spline Flows*, 2019; Dinh, Sohl-Dickstein, Bengio, *Density estimation
+using Real NVP*, 2017. Own code, in the plane: a layer changes one coordinate by a monotone function whose parameters
+a network computes from the other one.
 """
 
 from typing import Any, Literal
@@ -80,7 +80,8 @@ class TrainedFlow(eqx.Module):
 def spline(numbers: Float[Array, " p"], s: Array, back: bool) -> tuple[Array, Array]:
     """A monotone rational quadratic spline on [-BOUND, BOUND] with slope 1 at the ends and beyond, or its inverse."""
     widths, heights = (
-        2 * BOUND * (LEAST + (1 - LEAST * BINS) * jax.nn.softmax(part)) for part in (numbers[:BINS], numbers[BINS : 2 * BINS])
+        2 * BOUND * (LEAST + (1 - LEAST * BINS) * jax.nn.softmax(part))
+        for part in (numbers[:BINS], numbers[BINS : 2 * BINS])
     )
     # softplus(.5413) = 1: numbers near 0 are the identity.
     inner = LEAST + (1 - LEAST) * jax.nn.softplus(numbers[2 * BINS :] + 0.541324854612918)
@@ -124,5 +125,7 @@ def trained(
         return (optax.apply_updates(weights, updates), moments), value
 
     state = (weights, optimiser.init(weights))
-    (weights, _), losses = jax.jit(lambda state, keys: jax.lax.scan(step, state, keys))(state, jax.random.split(key, steps))
+    (weights, _), losses = jax.jit(lambda state, keys: jax.lax.scan(step, state, keys))(
+        state, jax.random.split(key, steps)
+    )
     return eqx.combine(weights, rest), losses
