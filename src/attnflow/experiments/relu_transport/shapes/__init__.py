@@ -56,7 +56,6 @@ def compute(cell: Cell) -> "xarray.Dataset":
 def _gaussian(x: Any, y: Any) -> Any:
     """The log densities at y of the Gaussian with the moments of x."""
     import numpy as np
-    from scipy.stats import multivariate_normal
 
     from attnflow.constructions import laws
 
