@@ -93,6 +93,37 @@ def relu_timeline() -> None:
     af.plot.save(moons().timeline(points), IMAGES / "relu-timeline.png", dpi=120)
 
 
+def relu_transport() -> None:
+    """A normal law becomes two half-moons along a field: six times of the way, and a film."""
+    from attnflow.experiments.relu_transport.targets import in_plane
+
+    af.precision("float64")
+    base = af.constructions.laws.StandardNormal(2)
+    schedule = af.transport(base, in_plane("moons"), budget=467, method="field").schedule
+    x = base.sample(900, key=jax.random.key(0))
+    schedule.animate(IMAGES / "relu-transport.gif", x, base, frames=48, fps=10, dpi=52)
+
+
+def transport_errors() -> None:
+    """Errors on the line against switches, with the predicted constants; the half-moons by all methods."""
+    import tempfile
+
+    from attnflow.experiments.relu_transport import line, plane, shapes
+
+    for module, figures in (
+        (line, ("error_against_switches", "truncated_divergence")),
+        (plane, ("divergence_against_switches", "moons_three_ways")),
+        (shapes, ("shapes_and_copies",)),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            module.EXPERIMENT.reproduce(folder)
+            results = module.EXPERIMENT.results(folder)
+            for draw in module.EXPERIMENT.figures:
+                if draw.__name__ in figures:
+                    name = draw.__name__.replace("_", "-")
+                    af.plot.save(draw(results), IMAGES / f"transport-{name}.png", dpi=110)
+
+
 def two_cores() -> None:
     """The record of two cores as bars."""
     record = json.loads((RESULTS / "two-cores.json").read_text())
@@ -178,6 +209,8 @@ PICTURES = {
     "lost-in-the-middle": lost_in_the_middle,
     "relu-schedule": relu_schedule,
     "relu-timeline": relu_timeline,
+    "relu-transport": relu_transport,
+    "transport-errors": transport_errors,
     "two-cores": two_cores,
     "gpu": one_gpu,
     "growth": growth,

@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray
 
-SIDE, PIXELS = 3.0, 250  # no centre of a pixel lies on an edge of the grid that is drawn
+SIDE, PIXELS = 3.0, 256  # a multiple of 32: no centre of a pixel lies on an edge of the grid that is drawn
 
 
 def density(log_density: Callable[[np.ndarray], np.ndarray]) -> "xarray.Dataset":

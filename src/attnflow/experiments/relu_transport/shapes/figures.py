@@ -23,7 +23,7 @@ def shapes_and_copies(results: Results) -> Any:
                 column, ("points", "copy"), ("#6B7580", plot.PALETTE["blue"]), strict=True
             ):
                 axes.plot(*data[variable].values[:, :2].T, ".", ms=1.4, color=colour)
-                reach = 6 if shape == "five" else 3.6
+                reach = 5.5 if shape == "five" else 3.1
                 axes.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
             column[0].set_title(name)
             column[1].set_title(f"{int(data['switches'])} switches, KL {float(data['kl']):.2f}", fontsize="small")
