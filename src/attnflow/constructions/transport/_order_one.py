@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..schedules import AbstractPiece, ReluPieces, Schedule
+from ..schedules import AbstractPiece, ReluPiece, ReluPieces, Schedule
 from ._affine import Affine, moments
 from ._images import marginal
 from ._problem import Problem
@@ -24,9 +24,10 @@ class Ordered:
     conditions: Affine
 
     def finished(self, middle: Schedule | None) -> Schedule:
-        """The schedule of the given problem."""
+        """The schedule of the given problem; where nothing helps, one piece that does not move."""
         kept = [] if middle is None else [_in_units_of(self.conditions, middle)]
-        return Schedule([*self.before, *kept, *self.after])
+        pieces = [*self.before, *kept, *self.after]
+        return Schedule(pieces or [ReluPiece.translation(np.zeros(len(self.conditions.mean)))])
 
 
 def ordered(problem: Problem, *, standard_base: bool = False) -> Ordered:
