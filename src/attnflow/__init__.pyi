@@ -24,6 +24,7 @@ from .attention import Softmax as Softmax
 from .attention import Unnormalized as Unnormalized
 from .citations import cite as cite
 from .constructions import interpolate as interpolate
+from .constructions import match_measures as match_measures
 from .diagnostics import attention_matrix as attention_matrix
 from .diagnostics import classify as classify
 from .diagnostics import clusters as clusters

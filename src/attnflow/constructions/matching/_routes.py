@@ -1,0 +1,184 @@
+r"""The ways to a schedule: from measures side by side and their targets to pieces.
+
+- *atoms*: attention moves measures apart if they share atoms, every atom walks home in a band of its own, and where
+  targets share atoms the attention that would move those apart is undone at the end.
+- *average*: all targets are points; $V = I$ makes points of the measures, and these walk home.
+- *isolate*: the same by the paper's lemma, one measure after the other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from ._coupling import couple
+from ._destinations import destinations, groups
+from ._measure import Measure, Side
+from ._problem import equal_pair
+from .attention import full_averaging
+from .boost import rank_one_attention
+from .disentangle import separating, separation
+from .gather import gathering
+from .isolate import isolating
+from .match_atoms import Matched, bands
+from .piece import TransformerPiece
+from .schedule import TransformerSchedule
+
+CLEAR = 1e-4  # a clearance with which no attention is needed
+APART = 1e-6  # atoms farther apart than that are not at one place
+CLUSTERS = 0.6  # of the clearance, that a band for a cluster takes
+ASYMPTOTIC = 1e-3  # a diameter from which on a cluster shrinks like e^-t
+LONGEST = 60.0  # of an averaging piece
+BAND = 0.02  # a cluster is at most that part of its band
+
+
+class Built(NamedTuple):
+    """The pieces, the smallest clearance of a band, and what was done."""
+
+    pieces: list[TransformerPiece]
+    clearance: float
+    steps: tuple[str, ...]
+
+
+def by_atoms(
+    sources: list[Measure], targets: list[Measure], eps: float, rng: np.random.Generator, softmax: bool = False
+) -> Built:
+    """A band for every atom."""
+    goal = _targets(sources, targets, rng)
+    first, last = Side.of(sources), goal.side
+    plain = None
+    if not softmax and separation(first.x) > APART:
+        plain = _walked(first, last, eps, rng)
+        if plain.clearance > CLEAR:
+            return Built([*plain.pieces, *goal.undo], plain.clearance, (*plain.steps, *goal.steps))
+    apart = separating(first, rng, "softmax" if softmax else "generic")
+    moved = TransformerSchedule(apart).moved(first)
+    found = _walked(moved, last, eps, rng)
+    if plain is not None and plain.clearance >= found.clearance:
+        return Built([*plain.pieces, *goal.undo], plain.clearance, (*plain.steps, *goal.steps))
+    return Built([*apart, *found.pieces, *goal.undo], found.clearance, ("disentangle", *found.steps, *goal.steps))
+
+
+class _Goal(NamedTuple):
+    side: Side
+    undo: list[TransformerPiece]
+    steps: tuple[str, ...]
+
+
+def _targets(sources: list[Measure], targets: list[Measure], rng: np.random.Generator) -> _Goal:
+    """The targets as they are, or moved apart by attention that is undone at the end.
+
+    Where measures share some of their target atoms that is possible; where equal ones are wanted, or atoms merge, it is
+    not, and a gate merges what shares a place.
+    """
+    side = Side.of(targets)
+    group = groups(side.x)
+    shared = len(group) > group.max() + 1
+    merging = any(len(source.x) > len(target.x) for source, target in zip(sources, targets, strict=True))
+    if not shared or merging or equal_pair(targets) is not None:
+        return _Goal(side, [], ())
+    pieces = separating(side, rng)
+    moved = TransformerSchedule(pieces).moved(side)
+    return _Goal(moved, list(TransformerSchedule(pieces).reversed().pieces), ("undo",))
+
+
+def _walked(first: Side, last: Side, eps: float, rng: np.random.Generator) -> Built:
+    """Bands, and gates where targets are shared."""
+    ends = []
+    for j, (source, target) in enumerate(zip(first.split(), last.split(), strict=True)):
+        ends.append(target.x[couple(f"pair {j}", source, target)])
+    there = destinations(np.concatenate(ends), eps, rng)
+    matched = bands(first.x, there.places, rng)
+    return Built([*matched.pieces, *there.gates], matched.clearance, ("match", *(("merge",) if there.gates else ())))
+
+
+def by_average(sources: list[Measure], targets: list[Measure], eps: float, rng: np.random.Generator) -> Built:
+    """V = I until every measure is a point beside its band, then a band for each."""
+    side = Side.of(sources)
+    there = destinations(np.concatenate([target.x for target in targets]), eps, rng)
+    before, steps = _collapsing(side, rng)
+    start = TransformerSchedule(before).moved(side) if before else side
+    T = _contraction_time(start)
+    for _ in range(4):
+        piece = full_averaging(side.x.shape[1], T)
+        clusters = TransformerSchedule([piece]).moved(start)
+        matched = bands(_centres(clusters), there.places, rng, CLUSTERS)
+        wanted = _wanted(matched, eps)
+        widest = diameters(clusters).max()
+        if widest <= wanted or T >= LONGEST:
+            break
+        T = min(T + float(np.log(widest / wanted)) + 0.5, LONGEST)
+    pieces = [*before, piece, *matched.pieces, *there.gates]  # pyright: ignore[reportPossiblyUnbound]
+    return Built(pieces, matched.clearance, (*steps, "average", "match", *(("merge",) if there.gates else ())))
+
+
+def _wanted(matched: Matched, eps: float) -> float:
+    """The diameter of clusters that a band carries within eps: beside its middle it is slower by the distance."""
+    narrow = min((float(piece.b[0]) for piece in matched.pieces), default=1.0)
+    slow = max((float(np.linalg.norm(piece.W[:, 0]) * piece.b[0]) for piece in matched.pieces), default=1.0)
+    return min(BAND * narrow, eps * narrow / (2 * max(slow, 1.0)))
+
+
+def _collapsing(side: Side, rng: np.random.Generator) -> tuple[list[TransformerPiece], tuple[str, ...]]:
+    """What must come before averaging, so that it makes one point of each measure and different ones of all."""
+    d = side.x.shape[1]
+    ways = [[], *([rank_one_attention(_unit(rng.normal(size=d)), float(rng.uniform(0.5, 3.0)))] for _ in range(8))]
+    gathered: list[TransformerPiece] = []
+    for way in (*ways, None):
+        if way is None:
+            gathered = gathering(side.x, rng)
+            way = gathered
+        start = TransformerSchedule(way).moved(side) if way else side
+        try:
+            clusters = TransformerSchedule([full_averaging(d, _contraction_time(start))]).moved(start)
+        except NotContracted:
+            continue
+        if separation(_centres(clusters)) > 10 * max(diameters(clusters).max(), APART):
+            return way, ("gather",) if way is gathered else ("disentangle",) if way else ()
+    raise InputError(
+        "averaging does not make different points of these measures: their barycentres are zero, or cannot be told "
+        "apart; take method='generic' after moving them, or other measures."
+    )
+
+
+class NotContracted(Exception):
+    """A measure stays wide under averaging: its barycentre is zero, or nearly so."""
+
+
+def _contraction_time(side: Side) -> float:
+    """How long V = I takes until every measure is narrow."""
+    d, T, moved = side.x.shape[1], 0.0, side
+    while diameters(moved).max() > ASYMPTOTIC:
+        if T >= LONGEST / 2:
+            raise NotContracted
+        moved = TransformerSchedule([full_averaging(d, 3.0)]).moved(moved)
+        T += 3.0
+    return max(T, 1.0)
+
+
+def by_isolation(sources: list[Measure], targets: list[Measure], eps: float, rng: np.random.Generator) -> Built:
+    """Gather, then Lemma 3.3 for every measure, then a band for each."""
+    side = Side.of(sources)
+    there = destinations(np.concatenate([target.x for target in targets]), eps, rng)
+    gathered = gathering(side.x, rng)
+    moved = TransformerSchedule(gathered).moved(side)
+    alone = isolating(moved)
+    centres = _centres(TransformerSchedule(alone).moved(moved))
+    matched = bands(centres, there.places, rng, CLUSTERS)
+    steps = ("gather", "isolate", "match", *(("merge",) if there.gates else ()))
+    return Built([*gathered, *alone, *matched.pieces, *there.gates], matched.clearance, steps)
+
+
+def diameters(side: Side) -> np.ndarray:
+    """An upper bound of the diameter of every measure: twice its radius around the centre."""
+    away = np.linalg.norm(side.x - _centres(side)[side.owner], axis=1)
+    return 2 * np.maximum.reduceat(away, side.starts)
+
+
+def _centres(side: Side) -> np.ndarray:
+    return _unit(np.add.reduceat(side.w[:, None] * side.x, side.starts))
+
+
+def _unit(v: np.ndarray) -> np.ndarray:
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
