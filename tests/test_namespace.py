@@ -116,6 +116,10 @@ INSTEAD["kind"] = "clock"
 
 # What is called so in the field, and means something else than the word of the vocabulary.
 EXCEPTIONS = {
+    **{
+        f"{name}(w)": "the output weights of a neuron, a vector beside a and b, as in the papers"
+        for name in ("constructions.ReluPiece", "constructions.ShearProfile", "models.ReluFlow")
+    },
     "diagnostics.Clusters(masses)": "the masses of clusters, in a result",
     "diagnostics.Plateau(masses)": "likewise",
     "reductions.LowTemperatureRates(p)": "the dimension of an eigenspace",

@@ -75,6 +75,11 @@ ROWS = [
         },
     ),
     Call(
+        "models.ReluFlow",
+        arguments=arguments(w=np.array([1.0, 0.5]), a=np.array([0.5, -1.0]), b=0.2),
+        without=OBJECT,
+    ),
+    Call(
         "PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.models.Perceptron(MATRIX)}, without=OBJECT
     ),
     Call(

@@ -1,4 +1,4 @@
-"""Transformers that are built and not trained: every weight is computed from the data, and what they do is proved."""
+"""Transformers and flows that are built and not trained: every weight is computed, and what they do is proved."""
 
 from .interpolation import (
     InterpolatingClassifier,
@@ -24,12 +24,28 @@ from .matching import (
     rank_one_attention,
     softmax_attention,
 )
+from .schedules import (
+    AbstractPiece,
+    MonotonePL,
+    ReluPiece,
+    ReluPieces,
+    Schedule,
+    ScheduleReport,
+    ShearProfile,
+)
 
 __all__ = [
+    "AbstractPiece",
     "InterpolatingClassifier",
     "InterpolatingTransformer",
     "MatchingReport",
     "MeasureMatching",
+    "MonotonePL",
+    "ReluPiece",
+    "ReluPieces",
+    "Schedule",
+    "ScheduleReport",
+    "ShearProfile",
     "TransformerPiece",
     "TransformerSchedule",
     "Verification",

@@ -23,6 +23,7 @@ from ._random_models import natural_step, typed, written
 from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
+from .closed_form import in_closed_form
 from .compiled import FACTORIZATIONS, timed_call, traced
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
@@ -75,7 +76,7 @@ def simulate(
       float32; in every step the worst token keeps to them, however many rest); `rk4`, `euler`, `euler-retract` (fixed
       steps `dt`); `ifrk4`, which solves the linear part of a model in $\mathbb R^d$ exactly (fixed steps `dt` that end
       at the times kept); `layers`, residual layers of weight `dt` (and the layers of `HardmaxLayers` and of random
-      models, which take no `dt`).
+      models, which take no `dt`); `exact`, the closed form of models that have one (`models.ReluFlow`).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
@@ -95,6 +96,9 @@ def simulate(
     if isinstance(model, HardmaxLayers):
         given = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
+    if isinstance(solver, str) and solver == "exact":
+        given = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
+        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)

@@ -18,6 +18,7 @@ from .normalization import NormalizedAttention as NormalizedAttention
 from .perceptron import Perceptron as Perceptron
 from .perceptron_block import PerceptronBlock as PerceptronBlock
 from .random_layers import RandomLayers as RandomLayers
+from .relu_flow import ReluFlow as ReluFlow
 from .schedules import AbstractSchedule as AbstractSchedule
 from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time
@@ -34,6 +35,7 @@ __all__ = [
     "FeedForward",
     "NormalizedAttention",
     "Perceptron",
+    "ReluFlow",
     "TransformerBlock",
     "causal_model",
     "field",

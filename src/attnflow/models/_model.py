@@ -67,6 +67,12 @@ class AbstractModel(eqx.Module):
         """
         return None
 
+    def exact_flow(
+        self, t0: Float[Array, ""], t1: Float[Array, ""], x: Float[Array, "n d"]
+    ) -> Float[Array, "n d"] | None:
+        """The tokens at `t1` from those at `t0`, in closed form, for `solver="exact"`; `None`: there is none."""
+        return None
+
     def energy(self) -> AbstractEnergy:
         """The energy that the flow climbs or descends; a model without one is refused in a sentence."""
         raise InputError(f"{type(self).__name__} declares no energy.")

@@ -5,27 +5,23 @@ r"""N measures to N measures on the sphere, with one transformer: explicit sched
 them, and `TransformerSchedule.reversed` undoes what was done. The derivation is in docs/theory/measure-to-measure.md.
 """
 
-from ._problem import Sampler
 from ._report import MatchingReport, Verification
 from .attention import full_averaging, softmax_attention
 from .boost import boost, rank_one_attention
 from .cap_gate import cap_gate
-from .disentangle import Disentangled, disentangle
+from .disentangle import disentangle
 from .gather import gather_orthant
 from .hat_band import hat_band
 from .isolate import isolate
-from .match_atoms import Matched, match_atoms
+from .match_atoms import match_atoms
 from .match_measures import match_measures
 from .matching import MeasureMatching
 from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
 __all__ = [
-    "Disentangled",
-    "Matched",
     "MatchingReport",
     "MeasureMatching",
-    "Sampler",
     "TransformerPiece",
     "TransformerSchedule",
     "Verification",

@@ -1,26 +1,23 @@
 """The measures of a matching problem, checked; impossible problems are refused."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from scipy.special import betainc
 
 from ...errors import InputError
-from ...spaces import Key, Numbers
+from ...spaces import Key, Numbers, generator
+from ..schedules._laws import Frozen, Sampler
 from ._destinations import groups
 from ._measure import Measure, listed, measure, same_dimension
+from .gather import missing_direction
 
+EMPTY = 20.0  # tokens that the largest empty cap of a law would hold if its sample covered the sphere evenly
 
-@runtime_checkable
-class Sampler(Protocol):
-    """A law that can be drawn from: `sample(n, key=key)` gives points `(n, d)` on the sphere."""
-
-    def sample(self, n: int, *, key: Key) -> Numbers: ...
-
-
-Draw = Callable[..., Numbers]  # a function `draw(n, key=key)`, which does the same
-Source = Numbers | tuple[Numbers, Numbers] | Sampler | Draw  # points, points with weights, or a law
+Draw = Callable[..., Numbers]  # a function `draw(n, key=key)` of points (n, d)
+Source = Numbers | tuple[Numbers, Numbers] | Sampler | Frozen | Draw  # points, points with weights, or a law
 Target = Numbers | tuple[Numbers, Numbers]
 
 
@@ -52,6 +49,9 @@ def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, 
         whole(measure(f"sources[{j}]", one if law is None else drawn(law, samples, jax.random.fold_in(key, j))))
         for j, (one, law) in enumerate(zip(given, laws, strict=True))
     ]
+    for j, law in enumerate(laws):
+        if law is not None:
+            check_missing(f"sources[{j}]", first[j].x, generator(key))
     last = [whole(measure(f"targets[{j}]", one)) for j, one in enumerate(wanted)]
     d = same_dimension("sources", first)
     if same_dimension("targets", last) != d:
@@ -65,12 +65,27 @@ def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, 
 
 
 def is_law(given: Any) -> bool:
-    return isinstance(given, Sampler) or (callable(given) and not hasattr(given, "shape"))
+    return isinstance(given, Sampler | Frozen) or (callable(given) and not hasattr(given, "shape"))
 
 
 def drawn(law: Any, n: int, key: Key) -> Numbers:
-    """n points of a law."""
-    return law.sample(n, key=key) if isinstance(law, Sampler) else law(n, key=key)
+    """n points of a law: an object with `sample`, a distribution of SciPy, or a function."""
+    if isinstance(law, Sampler):
+        return law.sample(n, key=key)
+    if isinstance(law, Frozen):
+        return law.rvs(n, random_state=np.random.default_rng(np.asarray(jax.random.key_data(key))))
+    return law(n, key=key)
+
+
+def check_missing(name: str, x: np.ndarray, rng: np.random.Generator) -> None:
+    """Refuse the sample of a law that leaves out no direction, as far as a sample can tell."""
+    _, angle = missing_direction(x, rng)
+    share = 0.5 * betainc((x.shape[1] - 1) / 2, 0.5, np.sin(min(angle, np.pi / 2)) ** 2)
+    if len(x) * share < EMPTY:
+        raise InputError(
+            f"{name} is a law without a missing direction: of {len(x)} tokens some come within {angle:.2g} of every "
+            "direction, as those of a law that covers the sphere; the theorem needs a cap without mass."
+        )
 
 
 def whole(one: Measure) -> Measure:
@@ -79,7 +94,8 @@ def whole(one: Measure) -> Measure:
     if len(group) == group.max() + 1:
         return one
     first = np.unique(group, return_index=True)[1]
-    return Measure(one.x[first], np.bincount(group, one.w))
+    w = np.bincount(group, one.w)
+    return Measure(one.x[first], w / w.sum())
 
 
 def equal_pair(found: list[Measure]) -> tuple[int, int] | None:

@@ -151,4 +151,5 @@ def _gathered(x: np.ndarray, w: np.ndarray, atoms: np.ndarray) -> tuple[np.ndarr
     mass = np.bincount(nearest[here], w[here], len(atoms))
     sums = np.stack([np.bincount(nearest[here], w[here] * c, len(atoms)) for c in x[here].T], axis=1)
     some = mass > 0
-    return np.concatenate([sums[some] / mass[some, None], x[~here]]), np.append(mass[some], w[~here])
+    weights = np.append(mass[some], w[~here])
+    return np.concatenate([sums[some] / mass[some, None], x[~here]]), weights / weights.sum()
