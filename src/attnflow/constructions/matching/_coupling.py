@@ -1,11 +1,11 @@
 r"""Which atom goes where. A map does not split atoms, so some pairs of measures are not matched by any map.
 
-There is a map from $\sum_kw_k\delta_{x_k}$ to $\sum_lv_l\delta_{y_l}$ if and only if the weights $w$ can be parted into groups
-whose sums are the weights $v$. Of all such partitions one with the least cost $\sum_kw_k|x_k - y_{l(k)}|^2$ is taken:
-an assignment where weights are equal, otherwise an integer programme.
+There is a map from $\sum_kw_k\delta_{x_k}$ to $\sum_lv_l\delta_{y_l}$ if and only if the weights $w$ can be parted into
+groups whose sums are the weights $v$. Of all such partitions one with the least cost $\sum_kw_k|x_k - y_{l(k)}|^2$ is
+taken: an assignment where weights are equal, otherwise an integer programme.
 """
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, linprog, milp
@@ -50,7 +50,7 @@ def _programme(name: str, w: np.ndarray, v: np.ndarray, cost: np.ndarray) -> np.
     rows, columns = np.kron(np.eye(n), np.ones(m)), np.kron(w, np.eye(m))
     found = milp(
         (w[:, None] * cost).ravel(),
-        constraints=[LinearConstraint(rows, 1, 1), LinearConstraint(columns, v - EQUAL, v + EQUAL)],
+        constraints=[LinearConstraint(rows, 1, 1), LinearConstraint(columns, *_near(v))],
         integrality=np.ones(n * m),
         bounds=Bounds(0, 1),
         options={"time_limit": SECONDS},
@@ -67,6 +67,10 @@ def _programme(name: str, w: np.ndarray, v: np.ndarray, cost: np.ndarray) -> np.
     if np.max(np.abs(sums - v)) > 1e-8:  # HiGHS takes integers to 1e-6
         _refuse(name, w, v, cost)
     return chosen
+
+
+def _near(v: np.ndarray) -> Any:
+    return v - EQUAL, v + EQUAL
 
 
 def _refuse(name: str, w: np.ndarray, v: np.ndarray, cost: np.ndarray) -> NoReturn:

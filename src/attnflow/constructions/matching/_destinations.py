@@ -7,6 +7,9 @@ a cap around y, at the end, brings them to y as near as is wanted: one piece for
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import KDTree
 
 from ...errors import InputError
 from .cap_gate import amount_to_reach, cap_gate
@@ -52,11 +55,7 @@ def destinations(points: np.ndarray, eps: float, rng: np.random.Generator) -> De
 
 def groups(points: np.ndarray) -> np.ndarray:
     """For every point the number of its place."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.spatial import cKDTree
-
-    pairs = cKDTree(points).query_pairs(SAME, output_type="ndarray")
+    pairs = KDTree(points).query_pairs(SAME, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(points), len(points)))
     return connected_components(graph, directed=False)[1]
 

@@ -56,7 +56,8 @@ def to_dataset(schedule: Any):
 def _record(piece: TransformerPiece) -> dict[str, Any]:
     """Arrays as lists; what is zero is left out."""
     arrays = {name: getattr(piece, name) for name in ARRAYS}
-    plain = {name: a.tolist() if name in ("W", "U", "b") and a.size or a.any() else None for name, a in arrays.items()}
+    kept = {name for name, a in arrays.items() if a.any() or (name in ("W", "U", "b") and a.size)}
+    plain = {name: a.tolist() if name in kept else None for name, a in arrays.items()}
     return {"role": piece.role, "T": piece.T, **plain}
 
 
@@ -77,7 +78,7 @@ def _piece(record: Any, d: int) -> TransformerPiece:
     arrays = {name: None if record[name] is None else finite_array(name, record[name]) for name in ARRAYS}
     for name, axes in ARRAYS.items():
         a = arrays[name]
-        if a is not None and (a.ndim != axes or d not in a.shape[:2] and name != "b"):
+        if a is not None and (a.ndim != axes or (d not in a.shape[:2] and name != "b")):
             raise ValueError(f"{name} has shape {a.shape} in dimension {d}")
     if arrays["V"] is None and arrays["W"] is None:
         arrays["V"] = np.zeros((d, d))

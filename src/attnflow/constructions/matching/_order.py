@@ -2,9 +2,9 @@ r"""In which order atoms go home, so that every band is as wide as can be.
 
 Atom i moves in the plane orthogonal to $\gamma_i$. While it moves, another atom j stands at its source $x_j$ or already
 at its target $y_j$, and the band must miss it: $b_{ij} = |\langle\gamma_i, x_j\rangle|$ matters if i goes before j,
-$a_{ij} = |\langle\gamma_i, y_j\rangle|$ if after. So for a wanted clearance $\delta$ each pair has orders that are allowed,
-and all bands can have it if and only if the pairs that allow one order make no cycle. The largest such $\delta$ is found
-by bisection over the entries: with M atoms it is about $1/2M$, where an order by chance has $1/M^2$.
+$a_{ij} = |\langle\gamma_i, y_j\rangle|$ if after. So for a wanted clearance $\delta$ each pair has orders that are
+allowed, and all bands can have it if and only if the pairs that allow one order make no cycle. The largest such
+$\delta$ is found by bisection over the entries: with M atoms it is about $1/2M$, where an order by chance has $1/M^2$.
 """
 
 import numpy as np

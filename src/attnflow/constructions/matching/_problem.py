@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from scipy.spatial import KDTree
 from scipy.special import betainc
 
 from ...errors import InputError
@@ -58,8 +59,8 @@ def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, 
         raise InputError(f"sources have dimension {d} and targets {last[0].x.shape[1]}; give them in one space.")
     if (pair := equal_pair(first)) is not None:
         raise InputError(
-            f"sources {pair[0]} and {pair[1]} are the same measure; a transformer moves equal measures alike: leave one "
-            "out, or change one."
+            f"sources {pair[0]} and {pair[1]} are the same measure; a transformer moves equal measures alike: leave "
+            "one out, or change one."
         )
     return Problem(first, last, laws, d)
 
@@ -100,14 +101,12 @@ def whole(one: Measure) -> Measure:
 
 def equal_pair(found: list[Measure]) -> tuple[int, int] | None:
     """Two measures that are one, if there are some."""
-    from scipy.spatial import cKDTree
-
     for j, one in enumerate(found):
-        tree = cKDTree(one.x)
+        tree = KDTree(one.x)
         for k, other in enumerate(found[:j]):
             if len(other.x) != len(one.x):
                 continue
             away, which = tree.query(other.x)
-            if away.max() < 1e-9 and len(set(which)) == len(one.x) and abs(one.w[which] - other.w).max() < 1e-9:
+            if away.max() < 1e-9 and len(np.unique(which)) == len(one.x) and abs(one.w[which] - other.w).max() < 1e-9:
                 return k, j
     return None

@@ -49,9 +49,9 @@ class MatchingReport:
     def __repr__(self) -> str:
         parts = ", ".join(f"{count} {role}" for role, count in self.counts.items())
         return (
-            f"{len(self.distances)} measures: {self.pieces} pieces ({parts}; the paper's construction has {self.bound}), "
-            f"norm {self.norm:.3g}, clearance {self.clearance:.2g}, largest W2 {self.distances.max():.2g}, built in "
-            f"{sum(self.seconds.values()):.2g} s."
+            f"{len(self.distances)} measures: {self.pieces} pieces ({parts}; the paper's construction has "
+            f"{self.bound}), norm {self.norm:.3g}, clearance {self.clearance:.2g}, "
+            f"largest W2 {self.distances.max():.2g}, built in {sum(self.seconds.values()):.2g} s."
         )
 
 

@@ -99,17 +99,29 @@ def by_average(sources: list[Measure], targets: list[Measure], eps: float, rng: 
     before, steps = _collapsing(side, rng)
     start = TransformerSchedule(before).moved(side) if before else side
     T = _contraction_time(start)
-    for _ in range(4):
-        piece = full_averaging(side.x.shape[1], T)
-        clusters = TransformerSchedule([piece]).moved(start)
-        matched = bands(_centres(clusters), there.places, rng, CLUSTERS)
-        wanted = _wanted(matched, eps)
-        widest = diameters(clusters).max()
-        if widest <= wanted or T >= LONGEST:
+    averaged = _averaged(start, there.places, T, rng)
+    for _ in range(3):  # bands are as wide as clusters stand, and clusters must be narrow against bands
+        wanted = _wanted(averaged.matched, eps)
+        if averaged.widest <= wanted or T >= LONGEST:
             break
-        T = min(T + float(np.log(widest / wanted)) + 0.5, LONGEST)
-    pieces = [*before, piece, *matched.pieces, *there.gates]  # pyright: ignore[reportPossiblyUnbound]
-    return Built(pieces, matched.clearance, (*steps, "average", "match", *(("merge",) if there.gates else ())))
+        T = min(T + float(np.log(averaged.widest / wanted)) + 0.5, LONGEST)
+        averaged = _averaged(start, there.places, T, rng)
+    pieces = [*before, averaged.piece, *averaged.matched.pieces, *there.gates]
+    merge = ("merge",) if there.gates else ()
+    return Built(pieces, averaged.matched.clearance, (*steps, "average", "match", *merge))
+
+
+class _Averaged(NamedTuple):
+    piece: TransformerPiece
+    matched: Matched
+    widest: float
+
+
+def _averaged(start: Side, places: np.ndarray, T: float, rng: np.random.Generator) -> _Averaged:
+    """V = I for the time T, the bands for the centres of the clusters, and the diameter of the widest cluster."""
+    piece = full_averaging(start.x.shape[1], T)
+    clusters = TransformerSchedule([piece]).moved(start)
+    return _Averaged(piece, bands(_centres(clusters), places, rng, CLUSTERS), float(diameters(clusters).max()))
 
 
 def _wanted(matched: Matched, eps: float) -> float:
@@ -181,4 +193,3 @@ def _centres(side: Side) -> np.ndarray:
 
 def _unit(v: np.ndarray) -> np.ndarray:
     return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
-

@@ -1,8 +1,8 @@
 r"""Attention without neurons: averaging, and softmax at a finite temperature.
 
-$V = I$, $B = 0$ is $\dot x = P_x\int y\,d\mu$, the same conformal flow for every point of a measure: a measure in an open
-hemisphere contracts to a point, in the end like $e^{-t}$. $V = I$, $B = \beta I$ is softmax attention, whose clusters
-depend on the measure. Neither has a closed form; they are integrated, for each measure by itself.
+$V = I$, $B = 0$ is $\dot x = P_x\int y\,d\mu$, the same conformal flow for every point of a measure: a measure in an
+open hemisphere contracts to a point, in the end like $e^{-t}$. $V = I$, $B = \beta I$ is softmax attention, whose
+clusters depend on the measure. Neither has a closed form; they are integrated, for each measure by itself.
 """
 
 import numpy as np
@@ -14,8 +14,6 @@ from ...spaces import Count, Number
 from ._checked import duration, signed
 from ._measure import Side
 from .piece import Role, TransformerPiece
-
-TOLERANCES = {"rtol": 1e-12, "atol": 1e-14}
 
 
 def full_averaging(d: Count, T: Number, *, speed: Number = 1.0, role: Role = "cluster") -> TransformerPiece:
@@ -44,7 +42,11 @@ def integrated(piece: TransformerPiece, side: Side, t: float) -> np.ndarray:
     def velocity(_: float, y: np.ndarray) -> np.ndarray:
         return _field(piece, side._replace(x=y.reshape(side.x.shape))).ravel()
 
-    y = solve_ivp(velocity, (0.0, t), side.x.ravel(), method="DOP853", **TOLERANCES).y[:, -1].reshape(side.x.shape)
+    y = (
+        solve_ivp(velocity, (0.0, t), side.x.ravel(), method="DOP853", rtol=1e-12, atol=1e-14)
+        .y[:, -1]
+        .reshape(side.x.shape)
+    )
     return y / np.linalg.norm(y, axis=1, keepdims=True)
 
 

@@ -1,16 +1,18 @@
 r"""Boosts of the sphere, and attention of rank one, which is a boost by a time of the measure's own.
 
-$$ B_\tau^e(x) = \frac{x + \big((\cosh\tau - 1)s + \sinh\tau\big)e}{\cosh\tau + s\sinh\tau}, \qquad s = \langle x, e\rangle, $$
+$$ B_\tau^e(x) = \frac{x + \big((\cosh\tau - 1)s + \sinh\tau\big)e}{\cosh\tau + s\sinh\tau}, \qquad
+   s = \langle x, e\rangle, $$
 
-that is, $\operatorname{artanh}s$ grows by $\tau$ and the component orthogonal to $e$ keeps its direction. It is the flow
-of $\dot x = gP_xe$ for the time $\tau/g$, conformal with the factor $1/(\cosh\tau + s\sinh\tau)$.
+that is, $\operatorname{artanh}s$ grows by $\tau$ and the component orthogonal to $e$ keeps its direction. It is the
+flow of $\dot x = gP_xe$ for the time $\tau/g$, conformal with the factor $1/(\cosh\tau + s\sinh\tau)$.
 
 With $V = c\,\alpha\alpha^\top$, $B = 0$ a measure moves by $B_{\tau(t)}^\alpha$, where
 
-$$ \dot\tau = c\int\tanh\big(\tau + \operatorname{artanh}\langle x, \alpha\rangle\big)\,d\mu_0(x), \qquad \tau(0) = 0 . $$
+$$ \dot\tau = c\int\tanh\big(\tau + \operatorname{artanh}\langle x, \alpha\rangle\big)\,d\mu_0(x), \qquad
+   \tau(0) = 0 . $$
 
-So a measure with $\langle\alpha, \int x\,d\mu\rangle > 0$ tends to $+\alpha$, one with $< 0$ to $-\alpha$, and one with $= 0$
-rests: measures that share points are moved apart.
+So a measure with $\langle\alpha, \int x\,d\mu\rangle > 0$ tends to $+\alpha$, one with $< 0$ to $-\alpha$, and one with
+$= 0$ rests: measures that share points are moved apart.
 """
 
 import numpy as np
@@ -29,9 +31,7 @@ def boost(e: Numbers, tau: Number, T: Number = 1.0, *, role: Role = "gather") ->
     return TransformerPiece(W=W, U=np.zeros((1, len(e))), b=np.ones(1), T=T, role=role)
 
 
-def rank_one_attention(
-    alpha: Numbers, T: Number, *, speed: Number = 1.0, role: Role = "separate"
-) -> TransformerPiece:
+def rank_one_attention(alpha: Numbers, T: Number, *, speed: Number = 1.0, role: Role = "separate") -> TransformerPiece:
     r"""The piece with $V = c\,\alpha\alpha^\top$, $B = 0$; `speed` is $c$, negative for the inverse map."""
     alpha = direction("alpha", alpha)
     return TransformerPiece(V=signed("speed", speed) * np.outer(alpha, alpha), T=duration(T), role=role)

@@ -9,9 +9,9 @@ In the coordinate $y = \log\frac{s - k}{1 - s}$ of the inside this is $F(y(t)) =
 $$ F' = \frac1{(1 + s)(1 - k)}, \qquad
    F = \frac{\log(s - k)}{1 - k^2} - \frac{\log(1 - s)}{2(1 - k)} - \frac{\log(1 + s)}{2(1 + k)}, $$
 
-so that $y$ grows at a rate between $A(1+k)(1-k)$ and $2A(1-k)$: points at the distance $\varepsilon$ from the rim take the
-time $\log(1/\varepsilon)$ to leave it, and then come to $z$ exponentially fast. (The paper's text prints the other sign
-of $b$ and $U$, which acts outside the ball.)
+so that $y$ grows at a rate between $A(1+k)(1-k)$ and $2A(1-k)$: points at the distance $\varepsilon$ from the rim take
+the time $\log(1/\varepsilon)$ to leave it, and then come to $z$ exponentially fast. (The paper's text prints the other
+sign of $b$ and $U$, which acts outside the ball.)
 """
 
 import numpy as np

@@ -26,7 +26,6 @@ from .piece import TransformerPiece
 NEAR = 1e-13  # relative to the largest entry: rounding of the products that weights are made of
 
 
-
 class Form(NamedTuple):
     """The map of measures side by side, `(side, t) -> x`, and its name."""
 

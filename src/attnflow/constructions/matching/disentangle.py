@@ -1,14 +1,15 @@
 r"""Measures that share atoms become measures that do not: attention moves equal points of different measures apart.
 
-*Generic*: two pieces $V = \alpha\alpha^\top$ with random $\alpha$ and durations, or one piece of softmax attention at a finite
-$\beta$; of some draws that with the largest distance of atoms. *Isolate, cluster, reverse* (Lemma 3.3): see `isolate`.
+*Generic*: two pieces $V = \alpha\alpha^\top$ with random $\alpha$ and durations, or one piece of softmax attention at a
+finite $\beta$; of some draws that with the largest distance of atoms. *Isolate, cluster, reverse* (Lemma 3.3): see
+`isolate`.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from ...errors import InputError, shown
 from ...spaces import Key, Number, generator
@@ -38,8 +39,9 @@ def disentangle(
 ) -> Disentangled:
     """Attention that leaves no two atoms of different measures at one place.
 
-    **Arguments:** `clouds`, arrays `(n, d)` or pairs of them and weights; `method`: `"generic"`, two pieces of rank one;
-    `"softmax"`, one piece with $V = I$, $B = \\beta I$; `"isolate"`, Lemma 3.3, which makes a point of every measure.
+    **Arguments:** `clouds`, arrays `(n, d)` or pairs of them and weights; `method`: `"generic"`, two pieces of rank
+    one; `"softmax"`, one piece with $V = I$, $B = \\beta I$; `"isolate"`, Lemma 3.3, which makes a point of every
+    measure.
     """
     if not isinstance(method, str) or method not in get_args(Way):
         raise InputError(f"method = {shown(method)}; choose one of {', '.join(get_args(Way))}.")
@@ -56,7 +58,7 @@ def disentangle(
 
 def separation(x: np.ndarray) -> float:
     """The smallest distance of two of the points `(M, d)`."""
-    return float(cKDTree(x).query(x, k=2)[0][:, 1].min()) if len(x) > 1 else np.inf
+    return float(KDTree(x).query(x, k=2)[0][:, 1].min()) if len(x) > 1 else np.inf
 
 
 def separating(

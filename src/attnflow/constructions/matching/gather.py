@@ -1,9 +1,9 @@
 r"""All atoms of all measures into one small cap, by two boosts.
 
 Towards $-w_0$, where $w_0$ is a direction outside of all supports, by $\tau_1 = \operatorname{artanh}\cos\frac\pi8 +
-\max\operatorname{artanh}\langle x, w_0\rangle$: all atoms are then within $\frac\pi8$ of $-w_0$. Then towards $\alpha = (1, \dots, 1)/\sqrt d$
-by $\tau_2 = \operatorname{artanh}\cos r - \min\operatorname{artanh}\langle x, \alpha\rangle$: they are within $r$ of $\alpha$, in the positive orthant
-if $r < \arcsin(1/\sqrt d)$ (Lemma 3.2).
+\max\operatorname{artanh}\langle x, w_0\rangle$: all atoms are then within $\frac\pi8$ of $-w_0$. Then towards $\alpha =
+(1, \dots, 1)/\sqrt d$ by $\tau_2 = \operatorname{artanh}\cos r - \min\operatorname{artanh}\langle x, \alpha\rangle$:
+they are within $r$ of $\alpha$, in the positive orthant if $r < \arcsin(1/\sqrt d)$ (Lemma 3.2).
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ def gathering(x: np.ndarray, rng: np.random.Generator) -> list[TransformerPiece]
     w0, angle = missing_direction(x, rng)
     if angle < LEAST:
         raise InputError(
-            f"no direction is missing from the supports: every one has an atom within {angle:.2g}; take fewer atoms, or "
-            "measures that leave out a part of the sphere."
+            f"no direction is missing from the supports: every one has an atom within {angle:.2g}; take fewer atoms, "
+            "or measures that leave out a part of the sphere."
         )
     tau = float(np.arctanh(np.cos(FIRST)) + np.arctanh(np.max(x @ w0)))
     alpha = np.full(d, d**-0.5)

@@ -2,12 +2,12 @@ r"""A band around a great circle: points on it move along it, points outside res
 
 Three neurons, $U = 1\gamma^\top$, $b = (\varepsilon, 0, -\varepsilon)$, $W = \frac A\varepsilon\,\omega\,(1, -2, 1)$:
 
-$$ \dot x = A\,\mathrm{hat}\Big(\frac{\langle x, \gamma\rangle}\varepsilon\Big)P_x\omega, \qquad \mathrm{hat}(u) = (1 - |u|)_+, \qquad
-   \omega \perp \gamma . $$
+$$ \dot x = A\,\mathrm{hat}\Big(\frac{\langle x, \gamma\rangle}\varepsilon\Big)P_x\omega, \qquad
+   \mathrm{hat}(u) = (1 - |u|)_+, \qquad \omega \perp \gamma . $$
 
-The great circle $\gamma^\perp$ is invariant, and there $\mathrm{hat} = 1$: its points move by the boost $B_{At}^\omega$. Beside
-it the boost runs on a slower clock: with $s$ and $u$ the first values of $\langle x, \omega\rangle$ and
-$\langle x, \gamma\rangle$, and $q = |u|/\varepsilon < 1$,
+The great circle $\gamma^\perp$ is invariant, and there $\mathrm{hat} = 1$: its points move by the boost
+$B_{At}^\omega$. Beside it the boost runs on a slower clock: with $s$ and $u$ the first values of $\langle x,
+\omega\rangle$ and $\langle x, \gamma\rangle$, and $q = |u|/\varepsilon < 1$,
 
 $$ At = \int_0^\tau\frac{D(\tau')\,d\tau'}{D(\tau') - q}, \qquad D(\tau) = \cosh\tau + s\sinh\tau . $$
 """

@@ -1,9 +1,10 @@
 r"""Isolate, cluster, reverse: one measure after the other becomes a point, all others stay (Lemma 3.3).
 
-For the measure j with the direction $\hat m$ of its barycentre: pieces $V = \alpha\alpha^\top$ with $\alpha$ running over an orthonormal
-basis of $\hat m^\perp$. Measure j rests, since $\langle\alpha, m\rangle = 0$; all others tend to $\pm\alpha$. A gate on a cap around $\hat m$
-that contains measure j alone moves it to $\hat m$. The attention pieces, reversed, bring the others back. That is
-$2(d - 1) + 1$ pieces for a measure. The barycentres must have different directions.
+For the measure j with the direction $\hat m$ of its barycentre: pieces $V = \alpha\alpha^\top$ with $\alpha$ running
+over an orthonormal basis of $\hat m^\perp$. Measure j rests, since $\langle\alpha, m\rangle = 0$; all others tend to
+$\pm\alpha$. A gate on a cap around $\hat m$ that contains measure j alone moves it to $\hat m$. The attention pieces,
+reversed, bring the others back. That is $2(d - 1) + 1$ pieces for a measure. The barycentres must have different
+directions.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ GAP = 0.8  # between <x, m> of the measure and of all others, from which on the 
 ALIKE = 1e-5  # the least angle between barycentres
 
 
-def isolate(clouds: Sequence[Any], j: Count, *, T: Number | None = None, diameter: Number = 1e-12) -> list[TransformerPiece]:
+def isolate(
+    clouds: Sequence[Any], j: Count, *, T: Number | None = None, diameter: Number = 1e-12
+) -> list[TransformerPiece]:
     """The $2(d - 1) + 1$ pieces that make a point of cloud j and leave all others where they are.
 
     **Arguments:** `clouds`, arrays `(n, d)` or pairs of them and weights, best after `gather_orthant`; `T`, the time of

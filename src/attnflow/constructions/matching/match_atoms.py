@@ -1,9 +1,10 @@
 r"""Atoms walk home one by one, each in a band of its own: one piece per atom.
 
-For an atom x and its target y at the angle $\theta$, $\gamma$ is a unit vector orthogonal to both, $\omega$ lies on their great
-circle at the angle $\frac12(\theta + \pi)$ from x beyond y, and $A = 2\operatorname{artanh}\sin\frac\theta2$: in the time 1 the
-flow $A P_x\omega$ takes x to y. The band is narrower than the distance of all other atoms from the great circle, so
-that these rest, exactly. In $\mathbb R^3$ the plane of x and y leaves no choice; beyond, $\gamma$ is the best of some draws.
+For an atom x and its target y at the angle $\theta$, $\gamma$ is a unit vector orthogonal to both, $\omega$ lies on
+their great circle at the angle $\frac12(\theta + \pi)$ from x beyond y, and $A =
+2\operatorname{artanh}\sin\frac\theta2$: in the time 1 the flow $A P_x\omega$ takes x to y. The band is narrower than
+the distance of all other atoms from the great circle, so that these rest, exactly. In $\mathbb R^3$ the plane of x and
+y leaves no choice; beyond, $\gamma$ is the best of some draws.
 """
 
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ def bands(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float =
     pieces, least = [], np.inf
     angle = _angles(x, y)
     for k in np.flatnonzero(angle > FAR):
-        halt, gamma, clear = _halt(k, x, y, rng)
+        halt, gamma, clear = _halt(int(k), x, y, rng)
         pieces.append(walk(x[k], halt, gamma, share * clear))
         x[k], least = halt, min(least, clear)
     moving = np.flatnonzero(_angles(x, y) > SAME)
@@ -72,7 +73,7 @@ def bands(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float =
                 f"atom {k} cannot move without another one: atoms are within {clear[k]:.1g} of its great circle; move "
                 "them apart before, or take another key."
             )
-        pieces.append(walk(x[k], y[k], gamma[k], share * min(clear[k], 1.0)))
+        pieces.append(walk(x[k], y[k], gamma[k], share * min(float(clear[k]), 1.0)))
         least = min(least, float(clear[k]))
     return Matched(pieces, order, least)
 
@@ -129,9 +130,7 @@ def orthogonal_draws(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Ge
     return draws
 
 
-def _halt(
-    k: int, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, float]:
+def _halt(k: int, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
     """A point to stop at on the way to the antipode, with the band that leads there past all others."""
     draws = rng.normal(size=(256, x.shape[1]))
     draws = _unit(draws - np.outer(draws @ x[k], x[k]) + 0.3 * rng.normal(size=(256, 1)) * x[k])

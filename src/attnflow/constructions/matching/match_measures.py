@@ -33,9 +33,10 @@ def match_measures(
 ) -> MeasureMatching:
     r"""One transformer on the sphere $S^{d-1}$, $d \ge 3$, that takes every source measure to its target.
 
-    $$ \dot x = P_x\big(V A_B[\mu](x) + W(Ux + b)_+\big), \qquad \theta(t) = (V, B, W, U, b) \ \text{constant on intervals,} $$
+    $$ \dot x = P_x\big(V A_B[\mu](x) + W(Ux + b)_+\big), \qquad \theta(t) = (V, B, W, U, b), $$
 
-    where $A_B[\mu](x)$ is the softmax mean. Each measure moves by itself, all under the same $\theta(t)$.
+    constant on intervals of time, where $A_B[\mu](x)$ is the softmax mean. Each measure moves by itself, all under the
+    same $\theta(t)$.
 
     **Arguments:**
 
@@ -79,8 +80,8 @@ def match_measures(
     seconds["closed forms"] = time.perf_counter() - clock[2]
     if not farthest <= near + _rounded(task, samples):
         raise InputError(
-            f"the schedule built ends {farthest:.2g} away from a target, and eps is {near:g}: the measures are too close "
-            "for float64; take a larger eps, another key or another method."
+            f"the schedule built ends {farthest:.2g} away from a target, and eps is {near:g}: the measures are too "
+            "close for float64; take a larger eps, another key or another method."
         )
     return matching
 
@@ -92,8 +93,8 @@ def _route(task: Problem, method: Method) -> Callable[..., Built]:
     if method in ("average", "isolate") and not task.to_points:
         k = next(k for k, target in enumerate(task.targets) if len(target.x) > 1)
         raise InputError(
-            f"method = {method!r} makes a point of every measure, and target {k} has {len(task.targets[k].x)} points; take "
-            "'generic'."
+            f"method = {method!r} makes a point of every measure, and target {k} has {len(task.targets[k].x)} points; "
+            "take 'generic'."
         )
     if method == "auto":
         wide = max(len(source.x) for source in task.sources) > 1

@@ -26,9 +26,9 @@ class MeasureMatching:
     """One transformer that takes N measures to N measures.
 
     `matching(clouds)` moves any clouds by closed forms; `schedule` holds the weights, `model` is the transformer for
-    `af.simulate`. `sources` and `targets` are the measures it was built for, pairs of points and weights; where a source
-    was a law, that is the sample that was drawn. `clearance` is the smallest distance of an atom from the middle of a
-    band that must not move it; `steps` says what was done, `seconds` how long it took.
+    `af.simulate`. `sources` and `targets` are the measures it was built for, pairs of points and weights; where a
+    source was a law, that is the sample that was drawn. `clearance` is the smallest distance of an atom from the middle
+    of a band that must not move it; `steps` says what was done, `seconds` how long it took.
     """
 
     schedule: TransformerSchedule
@@ -112,7 +112,6 @@ class MeasureMatching:
     def __repr__(self) -> str:
         N, count = len(self.sources), sum(len(one.x) for one in self.sources)
         return (
-            f"MeasureMatching: {N} measure{'s' if N > 1 else ''} of {count} tokens in all, {len(self.schedule)} pieces on "
-            f"the sphere of R^{self.problem.d}, clearance {self.clearance:.2g}"
+            f"MeasureMatching: {N} measure{'s' if N > 1 else ''} of {count} tokens in all, {len(self.schedule)} pieces "
+            f"on the sphere of R^{self.problem.d}, clearance {self.clearance:.2g}"
         )
-

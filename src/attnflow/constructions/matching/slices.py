@@ -51,7 +51,7 @@ class _Caps(NamedTuple):
         return float(np.max(np.cos(np.maximum(angle - self.angles, 0)), initial=-1.0))
 
     def beside(self, gamma: np.ndarray) -> np.ndarray:
-        """The smallest distance of a cap from each of the planes orthogonal to `gamma (j, d)`; negative if they meet."""
+        """The smallest distance of a cap from each plane orthogonal to `gamma (j, d)`; negative where they meet."""
         height = np.abs(np.arcsin(np.clip(gamma @ self.centres.T, -1, 1)))
         return np.sin(np.min(height - self.angles, axis=1, initial=np.pi / 2))
 
@@ -69,8 +69,8 @@ def by_slices(sources: list[Measure], targets: list[Measure], eps: float, rng: n
             cut = _best_cut(left, others, goals[j][wanted], targets[j].w[wanted], rng)
             if cut is None:
                 raise InputError(
-                    f"no gate cuts the mass {targets[j].w[wanted[0]]:.3g} off measure {j} without touching others; take "
-                    "another key, or fewer atoms."
+                    f"no gate cuts the mass {targets[j].w[wanted[0]]:.3g} off measure {j} without touching others; "
+                    "take another key, or fewer atoms."
                 )
             pieces, least, left = [*pieces, *cut.pieces], min(least, cut.clearance), cut.rest
             done = np.concatenate([done, goals[j][wanted.pop(cut.which)][None]])
@@ -93,7 +93,8 @@ def _ready(
 def _apart(side: Side, rng: np.random.Generator) -> list[TransformerPiece]:
     """The fewest pieces of rank-one attention that make small clouds, far from each other.
 
-    Of the draws that do so, one that moves both halves of every sample alike is taken: another sample will go there, too.
+    Of the draws that do so, one that moves both halves of every sample alike is taken: another sample will go there,
+    too.
     """
     halves = _halves(side)
     for count in range(PIECES + 1):
@@ -104,8 +105,8 @@ def _apart(side: Side, rng: np.random.Generator) -> list[TransformerPiece]:
             if _crowding(moved) <= SMALL:
                 return pieces
     raise InputError(
-        "attention does not make small clouds of these measures, apart from each other: their barycentres cannot be told "
-        "apart, or they cover the sphere; take other measures, or another key."
+        "attention does not make small clouds of these measures, apart from each other: their barycentres cannot be "
+        "told apart, or they cover the sphere; take other measures, or another key."
     )
 
 
