@@ -1,7 +1,9 @@
 r"""Where atoms go: their targets, or places around a target that several of them share.
 
 A flow keeps different points different. Atoms with one target y go to places in a small disc around it, and a gate on
-a cap around y, at the end, brings them to y as near as is wanted: one piece for every target that is shared.
+a cap around y, at the end, brings them to y as near as is wanted: one piece for every target that is shared. The same
+helps where two targets are antipodal: every great circle through one of them meets the other, so that no band ends at
+the second one while the first is taken.
 """
 
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from .piece import TransformerPiece
 SAME = 1e-9  # targets as close as that are one
 RADIUS = 0.1  # of a cap, at most
 SHARE = 0.4  # of the distance to the next target
+ANTIPODAL = 1e-4  # from the antipode of another target, no band ends there
 LEAST = 1e-4  # radius of a cap, at least
 GOLDEN = np.pi * (3 - 5**0.5)  # turns of seeds that never repeat
 
@@ -32,10 +35,11 @@ class Destinations(NamedTuple):
 def destinations(points: np.ndarray, eps: float, rng: np.random.Generator) -> Destinations:
     """For atoms with the targets `points (M, d)`, to be reached within `eps`."""
     group = groups(points)
+    opposite = _opposite(points)
     places, gates = points.copy(), []
     for k in range(group.max() + 1):
         members = np.flatnonzero(group == k)
-        if len(members) == 1:
+        if len(members) == 1 and not opposite[members[0]]:
             continue
         y = points[members[0]]
         others = points[group != k]
@@ -43,8 +47,8 @@ def destinations(points: np.ndarray, eps: float, rng: np.random.Generator) -> De
         radius = min(RADIUS, SHARE * nearest)
         if radius < LEAST:
             raise InputError(
-                f"a target of {len(members)} atoms is {nearest:.2g} from another one; targets that are shared must be "
-                f"{LEAST / SHARE:.2g} apart."
+                f"a target that is shared, or antipodal to another one, is {nearest:.2g} from a third; such targets must "
+                f"be {LEAST / SHARE:.2g} apart."
             )
         places[members] = _around(y, radius / 2, len(members), rng)
         level = np.cos(radius)
@@ -58,6 +62,17 @@ def groups(points: np.ndarray) -> np.ndarray:
     pairs = KDTree(points).query_pairs(SAME, output_type="ndarray")
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(points), len(points)))
     return connected_components(graph, directed=False)[1]
+
+
+def antipodal(points: np.ndarray) -> bool:
+    """Whether some of the points are antipodal."""
+    return bool(_opposite(points).any())
+
+
+def _opposite(points: np.ndarray) -> np.ndarray:
+    """Whether the antipode of a point is one that comes before it."""
+    near = KDTree(points).query_ball_point(-points, ANTIPODAL)
+    return np.array([any(j < k for j in found) for k, found in enumerate(near)])
 
 
 def _around(y: np.ndarray, radius: float, count: int, rng: np.random.Generator) -> np.ndarray:

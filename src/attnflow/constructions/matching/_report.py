@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
+from ...errors import SolveError
 from ...measures import wasserstein
 from ...spaces import Key, Number
 from ._integrate import integrated_by_simulate
@@ -78,7 +79,7 @@ class Verification:
         more = "" if again is None else f" Another sample of {FRESH} tokens ends at most {again:.2g} away."
         return (
             f"integrated in {self.steps} steps and {self.seconds:.2g} s: the largest W2 is {self.distances.max():.2g} "
-            f"(at the start {self.before.max():.2g}), {self.difference:.2g} from the closed forms.{more}"
+            f"(at the start {np.nanmax(self.before):.2g}), {self.difference:.2g} from the closed forms.{more}"
         )
 
 
@@ -133,7 +134,10 @@ def _fresh(matching: "MeasureMatching", key: Key) -> np.ndarray:
 
 
 def distance(x: np.ndarray, w: np.ndarray, target: Measure) -> float:
-    """$W_2$ of `(x, w)` to the target; tokens within 1e-7 of one target atom are taken as one, in their mean."""
+    """$W_2$ of `(x, w)` to the target, not-a-number where no exact plan is found.
+
+    Tokens within 1e-7 of one target atom are taken as one, in their mean.
+    """
     if len(target.x) == 1:
         return float(np.sqrt(w @ np.sum((x - target.x) ** 2, axis=1)))
     if len(target.x) < len(x):
@@ -142,7 +146,10 @@ def distance(x: np.ndarray, w: np.ndarray, target: Measure) -> float:
     limit = max(len(x), len(target.x), 2000)
     if equal:
         return float(wasserstein(x, target.x, limit=limit))
-    return float(wasserstein(x, target.x, 2, w, target.w, method="linprog", limit=limit))
+    try:
+        return float(wasserstein(x, target.x, 2, w, target.w, method="linprog", limit=limit))
+    except SolveError:  # many unequal masses: a plan that is not certified is none
+        return float("nan")
 
 
 def _gathered(x: np.ndarray, w: np.ndarray, atoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,13 +6,13 @@ r"""The ways to a schedule: from measures side by side and their targets to piec
 - *isolate*: the same by the paper's lemma, one measure after the other.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
 from ._coupling import couple
-from ._destinations import destinations, groups
+from ._destinations import antipodal, destinations, groups
 from ._measure import Measure, Side
 from ._problem import equal_pair
 from .attention import full_averaging
@@ -20,11 +20,12 @@ from .boost import rank_one_attention
 from .disentangle import separating, separation
 from .gather import gathering
 from .isolate import isolating
-from .match_atoms import Matched, bands
+from .match_atoms import Blocked, Matched, bands
 from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
-CLEAR = 1e-4  # a clearance with which no attention is needed
+CLEAR = 1e-4  # a clearance that is good enough
+ATTEMPTS = 3  # of attention, before the best clearance is taken as it is
 APART = 1e-6  # atoms farther apart than that are not at one place
 CLUSTERS = 0.6  # of the clearance, that a band for a cluster takes
 ASYMPTOTIC = 1e-3  # a diameter from which on a cluster shrinks like e^-t
@@ -45,18 +46,28 @@ def by_atoms(
 ) -> Built:
     """A band for every atom."""
     goal = _targets(sources, targets, rng)
-    first, last = Side.of(sources), goal.side
-    plain = None
-    if not softmax and separation(first.x) > APART:
-        plain = _walked(first, last, eps, rng)
-        if plain.clearance > CLEAR:
-            return Built([*plain.pieces, *goal.undo], plain.clearance, (*plain.steps, *goal.steps))
-    apart = separating(first, rng, "softmax" if softmax else "generic")
-    moved = TransformerSchedule(apart).moved(first)
-    found = _walked(moved, last, eps, rng)
-    if plain is not None and plain.clearance >= found.clearance:
-        return Built([*plain.pieces, *goal.undo], plain.clearance, (*plain.steps, *goal.steps))
-    return Built([*apart, *found.pieces, *goal.undo], found.clearance, ("disentangle", *found.steps, *goal.steps))
+    first, found, refused = Side.of(sources), [], None
+    draws = ["none", *["softmax" if softmax else "generic"] * ATTEMPTS]
+    for way in draws if not softmax and separation(first.x) > APART else draws[1:]:
+        try:
+            found.append(_through(first, goal, way, eps, rng))
+        except Blocked as blocked:
+            refused = blocked
+            continue
+        if found[-1].clearance > CLEAR:
+            return found[-1]
+    if not found and refused is not None:
+        raise refused
+    return max(found, key=lambda built: built.clearance)
+
+
+def _through(first: Side, goal: "_Goal", way: Any, eps: float, rng: np.random.Generator) -> Built:
+    """Attention of that kind (none, if atoms are apart by themselves), bands, and what undoes the targets' attention."""
+    apart = [] if way == "none" else separating(first, rng, way)
+    moved = TransformerSchedule(apart).moved(first) if apart else first
+    walked = _walked(moved, goal.side, eps, rng)
+    steps = ("disentangle",) if apart else ()
+    return Built([*apart, *walked.pieces, *goal.undo], walked.clearance, (*steps, *walked.steps, *goal.steps))
 
 
 class _Goal(NamedTuple):
@@ -68,12 +79,12 @@ class _Goal(NamedTuple):
 def _targets(sources: list[Measure], targets: list[Measure], rng: np.random.Generator) -> _Goal:
     """The targets as they are, or moved apart by attention that is undone at the end.
 
-    Where measures share some of their target atoms that is possible; where equal ones are wanted, or atoms merge, it is
-    not, and a gate merges what shares a place.
+    Where measures share some of their target atoms, or have antipodal ones, that is possible; where equal measures are
+    wanted, or atoms merge, it is not, and a gate merges what shares a place.
     """
     side = Side.of(targets)
     group = groups(side.x)
-    shared = len(group) > group.max() + 1
+    shared = len(group) > group.max() + 1 or antipodal(side.x)
     merging = any(len(source.x) > len(target.x) for source, target in zip(sources, targets, strict=True))
     if not shared or merging or equal_pair(targets) is not None:
         return _Goal(side, [], ())

@@ -21,11 +21,15 @@ from .hat_band import hat_band
 from .piece import TransformerPiece
 
 SHARE = 0.8  # of the clearance, that a band takes on either side
-FAR = np.pi - 0.05  # atoms farther than that from their target make a halt on the way
+FAR = np.pi - 1e-3  # atoms farther than that from their target make a halt on the way
 NORMALS = 48  # draws of gamma in d > 3
 LEAST = 1e-9  # a clearance below is no clearance in float64
 SAME = 1e-13  # atoms as close as that to their targets stay
 PORTION = 4_000_000  # numbers held at a time
+
+
+class Blocked(InputError):
+    """Other atoms stand in the way."""
 
 
 class Matched(NamedTuple):
@@ -69,7 +73,7 @@ def bands(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float =
     clear = clearances(gamma, x, y, order)
     for k in order[np.isin(order, moving)]:
         if not clear[k] > LEAST:
-            raise InputError(
+            raise Blocked(
                 f"atom {k} cannot move without another one: atoms are within {clear[k]:.1g} of its great circle; move "
                 "them apart before, or take another key."
             )

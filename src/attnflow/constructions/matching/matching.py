@@ -9,6 +9,7 @@ from typing import Any, final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from matplotlib.figure import Figure
 
 from ...checks import whole
 from ...flows import Info, Outcome, Run
@@ -18,6 +19,8 @@ from ._measure import Measure
 from ._problem import Problem, drawn
 from ._report import MatchingReport, Verification, distance, report, verification
 from .schedule import TransformerSchedule
+
+Camera = tuple[float | int, float | int]  # elevation and azimuth in degrees
 
 
 @final
@@ -104,6 +107,35 @@ class MeasureMatching:
             provenance={"made_by": "closed forms of match_measures", "pieces": len(self.schedule)},
             info=Info({"measure": (("token",), jnp.asarray(owner))}),
         )
+
+    def timeline(self) -> Figure:
+        """One bar for each piece in the colour of its purpose, and below the distances of all measures."""
+        from ._pictures import timeline
+
+        return timeline(self)
+
+    def stages(self, *, camera: Camera | None = None) -> Figure:
+        """The measures on the sphere of R^3 at the start, on the way and at the end; rings are the targets.
+
+        `camera`: elevation and azimuth in degrees, by default such that the targets are in front.
+        """
+        from ._pictures import stages
+
+        return stages(self, camera)
+
+    def animate(
+        self,
+        path: str | os.PathLike,
+        *,
+        frames: Count = 3,
+        fps: Number = 25,
+        dpi: Number = 110,
+        camera: Camera | None = None,
+    ) -> Path:
+        """Write a film, MP4 (needs ffmpeg) or GIF by the path's ending: `frames` pictures for every band."""
+        from ._film import animate
+
+        return animate(self, path, frames, fps, dpi, camera)
 
     def save(self, path: str | os.PathLike) -> Path:
         """Write the schedule as JSON, or as NetCDF if the name ends with `.nc`; `TransformerSchedule.load` reads it."""

@@ -125,7 +125,10 @@ class TransformerSchedule:
 
     @property
     def model(self) -> TransformerBlock:
-        """The transformer for `af.simulate(schedule.model, x0, t1=schedule.T)`, with its weights as `Piecewise`."""
+        """The transformer for `af.simulate(schedule.model, x0, t1=schedule.T)`, with its weights as `Piecewise`.
+
+        After that time nothing moves.
+        """
         return model_of(self.weights())
 
     def side_by_side(self, labels: Numbers) -> TransformerBlock:
@@ -167,10 +170,15 @@ def model_of(weights: dict[str, np.ndarray], pairs: AbstractPairs | None = None)
     """The transformer with these arrays of weights, one entry for each interval of time."""
     if precision() != "float64":
         raise InputError("a schedule needs float64, its bands are narrow; call attnflow.precision('float64') before.")
-    jumps = np.cumsum(weights["T"])[:-1]
-    named: dict[str, Any] = {name: Piecewise(jumps, weights[name]) for name in ("V", "B", "W", "U", "b")}
+    ends = np.cumsum(weights["T"])
+    named: dict[str, Any] = {name: Piecewise(ends, _at_rest(weights[name])) for name in ("V", "B", "W", "U", "b")}
     layer = FeedForward(named["W"], named["U"], named["b"])
     return TransformerBlock(Softmax(beta=1.0, V=named["V"], B=named["B"]), layer, pairs=pairs)
+
+
+def _at_rest(values: np.ndarray) -> np.ndarray:
+    """With zeros for the time after the end."""
+    return np.concatenate([values, np.zeros_like(values[:1])])
 
 
 def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
