@@ -12,6 +12,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..attention import AbstractAttention, AbstractEnergy
@@ -46,7 +47,7 @@ class BlockEnergy(AbstractEnergy):
         if is_concrete(self.attention) and pair_energy.direction == 0:
             raise InputError("this model has no energy: beside a perceptron V must be B or -B, symmetric.")
         beta: Any = getattr(self.attention, "beta", None)
-        if beta is not None and is_concrete(beta) and beta == 0:
+        if beta is not None and is_concrete(beta) and np.asarray(beta) == 0:
             raise InputError("at beta = 0 the energy of attention, 1/(2 beta), diverges; take beta > 0.")
 
     @property
@@ -74,9 +75,15 @@ class BlockEnergy(AbstractEnergy):
 
     def _factor(self, x: Float[Array, "n d"]) -> Float[Array, ""]:
         attention: Any = self.attention
-        sign = jnp.asarray(attention.energy(self.space).direction, x.dtype)
         total = as_reduction(attention.reduce)[0].total
         if total is None:
-            return sign
+            return self._sign(x)
         factor, shift = (jnp.asarray(a, x.dtype) for a in (total.factor, total.shift))
-        return sign * factor * jnp.exp(-shift)
+        return self._sign(x) * factor * jnp.exp(-shift)
+
+    def _sign(self, x: Float[Array, "n d"]) -> Float[Array, ""]:
+        """1 for V = B and -1 for V = -B, also where they are traced."""
+        attention: Any = self.attention
+        eye = jnp.eye(x.shape[1], dtype=x.dtype)
+        V, B = (eye if a is None else a.astype(x.dtype) for a in (attention.V, attention.score.matrix))
+        return jnp.sum(V * B) / jnp.sum(B * B)

@@ -6,11 +6,13 @@ $$ x \mapsto W\sigma(Ux + b), \qquad U \in \mathbb R^{m\times d},\ b \in \mathbb
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..pairsums.algebra import matmul
 from ..parameters import Parameter, parameter
+from ..spaces import is_concrete
 from . import activations
 from .perceptron import Perceptron
 from .schedules import depends_on_time, is_schedule
@@ -65,4 +67,9 @@ class FeedForward(eqx.Module):
         """The same layer as the gradient of a potential; one that is none is refused, naming a neuron."""
         if depends_on_time(self):
             raise InputError("this layer changes with time and has no potential; give it at one time.")
-        return Perceptron.from_weights(self.W, self.U, self.b, self.activation)
+        if is_concrete(self.W, self.U):
+            return Perceptron.from_weights(self.W, self.U, self.b, self.activation)
+        # Inside a transformation matrices cannot be looked at: the caller knows what they are.
+        length = jnp.sum(self.U * self.U, axis=1)
+        omega = jnp.sum(self.W.T * self.U, axis=1) / jnp.where(length > 0, length, 1)
+        return Perceptron(self.U, self.b, omega, self.activation)

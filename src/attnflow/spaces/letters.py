@@ -1,7 +1,7 @@
 r"""Words as clouds of tokens on the front of $S^2$: every letter a cloud of points along its strokes.
 
-Letters are polylines in a box of width 0.62 and height 1; the points of a letter are equally spaced along its strokes. A
-word is bent around the sphere: what is to the right becomes longitude, what is above latitude.
+Letters are polylines in a box of width 0.62 and height 1; the points of a letter are equally spaced along its strokes.
+A word is bent around the sphere: what is to the right becomes longitude, what is above latitude.
 """
 
 import itertools
@@ -74,7 +74,7 @@ def letters(*, n: Any, d: Any) -> Float[Array, "n d"]:
     """The letters of HEAT, one after the other, `n / 4` tokens each."""
     n, d = checked_shape(n, d)
     if d != 3 or n % len(FIRST):
-        raise InputError(f"n = {n} tokens in dimension d = {d}: letters are written on S^2, d = 3, with n divisible by 4.")
+        raise InputError(f"n = {n} tokens in dimension d = {d}: letters are on S^2, d = 3, with n divisible by 4.")
     return jnp.asarray(np.concatenate(word(FIRST, n // len(FIRST), height=HEIGHT, latitude=UP)))
 
 

@@ -6,8 +6,8 @@ SCENES = [
     Scene(
         "words",
         "One transformer, four letters",
-        "Every letter is a measure by itself, and all follow the same weights: attention moves the letters apart, and then "
-        "each token walks home along a band that misses all others. Nothing was trained, every weight was computed.",
+        "Every letter is a measure by itself, and all follow the same weights: attention moves the letters apart, and "
+        "each token walks home along a band that misses all others. Nothing was trained: every weight was computed.",
         "measure-to-measure",
         "measure-matching",
         {

@@ -47,8 +47,8 @@ def destinations(points: np.ndarray, eps: float, rng: np.random.Generator) -> De
         radius = min(RADIUS, SHARE * nearest)
         if radius < LEAST:
             raise InputError(
-                f"a target that is shared, or antipodal to another one, is {nearest:.2g} from a third; such targets must "
-                f"be {LEAST / SHARE:.2g} apart."
+                f"a target that is shared, or antipodal to another one, is {nearest:.2g} from a third; such targets "
+                f"must be {LEAST / SHARE:.2g} apart."
             )
         places[members] = _around(y, radius / 2, len(members), rng)
         level = np.cos(radius)

@@ -1,7 +1,7 @@
 """The measures of a matching problem, checked; impossible problems are refused."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -10,15 +10,23 @@ from scipy.special import betainc
 
 from ...errors import InputError
 from ...spaces import Key, Numbers, generator
-from ..schedules._laws import Frozen, Sampler
+from ..schedules._laws import Sampler
 from ._destinations import groups
 from ._measure import Measure, listed, measure, same_dimension
 from .gather import missing_direction
 
 EMPTY = 20.0  # tokens that the largest empty cap of a law would hold if its sample covered the sphere evenly
 
+
+@runtime_checkable
+class Variates(Protocol):
+    """A distribution of SciPy, `vonmises_fisher` for example."""
+
+    def rvs(self, size: Any = 1, random_state: Any = None) -> Any: ...
+
+
 Draw = Callable[..., Numbers]  # a function `draw(n, key=key)` of points (n, d)
-Source = Numbers | tuple[Numbers, Numbers] | Sampler | Frozen | Draw  # points, points with weights, or a law
+Source = Numbers | tuple[Numbers, Numbers] | Sampler | Variates | Draw  # points, points with weights, or a law
 Target = Numbers | tuple[Numbers, Numbers]
 
 
@@ -66,14 +74,14 @@ def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, 
 
 
 def is_law(given: Any) -> bool:
-    return isinstance(given, Sampler | Frozen) or (callable(given) and not hasattr(given, "shape"))
+    return isinstance(given, Sampler | Variates) or (callable(given) and not hasattr(given, "shape"))
 
 
 def drawn(law: Any, n: int, key: Key) -> Numbers:
     """n points of a law: an object with `sample`, a distribution of SciPy, or a function."""
     if isinstance(law, Sampler):
         return law.sample(n, key=key)
-    if isinstance(law, Frozen):
+    if isinstance(law, Variates):
         return law.rvs(n, random_state=np.random.default_rng(np.asarray(jax.random.key_data(key))))
     return law(n, key=key)
 

@@ -30,6 +30,8 @@ APART = 1e-6  # atoms farther apart than that are not at one place
 CLUSTERS = 0.6  # of the clearance, that a band for a cluster takes
 ASYMPTOTIC = 1e-3  # a diameter from which on a cluster shrinks like e^-t
 LONGEST = 60.0  # of an averaging piece
+WAYS = 8  # to move measures before they are averaged, and as many after they were gathered
+DISTINCT = 1e-3  # points that are farther apart than that are told apart
 BAND = 0.02  # a cluster is at most that part of its band
 
 
@@ -62,7 +64,7 @@ def by_atoms(
 
 
 def _through(first: Side, goal: "_Goal", way: Any, eps: float, rng: np.random.Generator) -> Built:
-    """Attention of that kind (none, if atoms are apart by themselves), bands, and what undoes the targets' attention."""
+    """Attention of that kind (none, if atoms are apart anyway), bands, and what undoes the targets' attention."""
     apart = [] if way == "none" else separating(first, rng, way)
     moved = TransformerSchedule(apart).moved(first) if apart else first
     walked = _walked(moved, goal.side, eps, rng)
@@ -144,24 +146,32 @@ def _wanted(matched: Matched, eps: float) -> float:
 
 def _collapsing(side: Side, rng: np.random.Generator) -> tuple[list[TransformerPiece], tuple[str, ...]]:
     """What must come before averaging, so that it makes one point of each measure and different ones of all."""
-    d = side.x.shape[1]
-    ways = [[], *([rank_one_attention(_unit(rng.normal(size=d)), float(rng.uniform(0.5, 3.0)))] for _ in range(8))]
-    gathered: list[TransformerPiece] = []
-    for way in (*ways, None):
-        if way is None:
-            gathered = gathering(side.x, rng)
-            way = gathered
-        start = TransformerSchedule(way).moved(side) if way else side
-        try:
-            clusters = TransformerSchedule([full_averaging(d, _contraction_time(start))]).moved(start)
-        except NotContracted:
-            continue
-        if separation(_centres(clusters)) > 10 * max(diameters(clusters).max(), APART):
-            return way, ("gather",) if way is gathered else ("disentangle",) if way else ()
+    gathered = None
+    for draw in range(2 * WAYS):
+        start: list[TransformerPiece] = []
+        if draw >= WAYS:  # not without the boosts of Lemma 3.2
+            gathered = gathering(side.x, rng) if gathered is None else gathered
+            start = [*gathered]
+        if draw % WAYS:
+            alpha = _unit(rng.normal(size=side.x.shape[1]))
+            start.append(rank_one_attention(alpha, float(rng.uniform(0.5, 3.0))))
+        if _makes_points(side, start):
+            steps = (("gather",) if draw >= WAYS else ()) + (("disentangle",) if draw % WAYS else ())
+            return start, steps
     raise InputError(
         "averaging does not make different points of these measures: their barycentres are zero, or cannot be told "
         "apart; take method='generic' after moving them, or other measures."
     )
+
+
+def _makes_points(side: Side, start: list[TransformerPiece]) -> bool:
+    """Whether V = I makes different points of the measures, after these pieces."""
+    moved = TransformerSchedule(start).moved(side) if start else side
+    try:
+        averaging = full_averaging(side.x.shape[1], _contraction_time(moved))
+    except NotContracted:
+        return False
+    return separation(_centres(TransformerSchedule([averaging]).moved(moved))) > DISTINCT
 
 
 class NotContracted(Exception):

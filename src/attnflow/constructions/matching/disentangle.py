@@ -16,13 +16,14 @@ from ...spaces import Key, Number, generator
 from ._checked import positive
 from ._measure import Side, measures
 from .attention import softmax_attention
-from .boost import boosted, rank_one_attention
+from .boost import boost, boosted, rank_one_attention
 from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
 Way = Literal["generic", "softmax", "isolate"]
 DRAWS = {"generic": 60, "softmax": 12}
 DURATIONS = (0.5, 3.0)
+RESTING = 1e-3  # a barycentre as small as that moves too slowly
 STEPS = 24  # of the scalar equation, to compare draws
 
 
@@ -64,10 +65,15 @@ def separation(x: np.ndarray) -> float:
 def separating(
     side: Side, rng: np.random.Generator, method: Literal["generic", "softmax"] = "generic", beta: float = 1.0
 ) -> list[TransformerPiece]:
-    """The pieces of the best draw."""
+    """The pieces of the best draw; after a boost where a barycentre is zero, since attention would not move it."""
     draw: Callable[..., Any] = {"generic": _generic, "softmax": _softmax}[method]
+    first = []
+    if np.linalg.norm(np.add.reduceat(side.w[:, None] * side.x, side.starts), axis=1).min() < RESTING:
+        e = rng.normal(size=side.x.shape[1])
+        first = [boost(e / np.linalg.norm(e), 1.0, role="separate")]
+        side = TransformerSchedule(first).moved(side)
     tried = [draw(side, rng, beta) for _ in range(DRAWS[method])]
-    return max(tried, key=lambda one: one[1])[0]
+    return [*first, *max(tried, key=lambda one: one[1])[0]]
 
 
 def _generic(side: Side, rng: np.random.Generator, beta: float) -> tuple[list[TransformerPiece], float]:

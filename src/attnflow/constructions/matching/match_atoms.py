@@ -91,7 +91,7 @@ def _order(gamma: np.ndarray, x: np.ndarray, y: np.ndarray, moving: np.ndarray) 
     return np.concatenate([resting, moving[chosen]])
 
 
-def _angles(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _angles(x: np.ndarray, y: np.ndarray) -> Any:
     return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
 
 

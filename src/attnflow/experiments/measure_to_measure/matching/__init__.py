@@ -284,7 +284,6 @@ def _words(cell: Cell) -> "xarray.Dataset":
     import xarray
 
     import attnflow as af
-
     from attnflow.spaces.letters import FIRST, HEIGHT, LAST, UP, word
 
     first, last = (word(text, 24, height=HEIGHT, latitude=up) for text, up in ((FIRST, UP), (LAST, -UP)))

@@ -136,9 +136,9 @@ EXPERIMENT = Experiment(
     paper="measure-to-measure",
     title="Rivals of the construction",
     summary=(
-        "One piece of softmax attention disentangles as two of rank one do. Trained by gradient descent through the same "
-        "solver, a transformer of twelve pieces comes nearer to its targets and does not arrive; the built one, of 26 "
-        "pieces, is there after a fraction of a second."
+        "One piece of softmax attention disentangles as two of rank one do. Trained by gradient descent through the "
+        "same solver, a transformer of twelve pieces comes nearer to its targets and does not arrive; the built one, "
+        "of 26 pieces, is there after a fraction of a second."
     ),
     cells=cells,
     compute=compute,
