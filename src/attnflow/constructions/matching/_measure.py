@@ -80,7 +80,7 @@ def _check_numbers(name: str, points: Any) -> None:
 
 def listed(name: str, given: Any) -> list[Any]:
     """A list of measures as it was given; an array (N, n, d) is N clouds."""
-    if getattr(given, "ndim", 0) == 3:
+    if getattr(given, "ndim", 0) == 3 and len(given) > 0:
         return list(given)
     if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) == 0:
         raise InputError(f"{name} = {shown(given)} are no measures; give a list of clouds (n, d), at least one.")

@@ -51,7 +51,7 @@ class TransformerPiece:
         neurons = [part is None for part in (W, U, b)]
         if any(neurons) and not all(neurons):
             raise InputError("W, U and b are one layer; give all three, or none of them.")
-        m = 0 if W is None else given["W"].shape[-1]
+        m = 0 if W is None or given["W"].ndim != 2 else given["W"].shape[1]
         if U is not None and b is not None:
             given |= {"U": finite_array("U", U), "b": finite_array("b", b)}
         shapes = {"V": (d, d), "B": (d, d), "W": (d, m), "U": (m, d), "b": (m,)}
