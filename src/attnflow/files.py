@@ -5,7 +5,7 @@ import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .errors import FileError, InputError, shown
 
@@ -50,19 +50,28 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
     return path
 
 
-def read_json(path: str | os.PathLike, what: str, understand: Callable[[Any], Read]) -> Read:
-    """What `understand` makes of the JSON in a file; whatever it cannot use is refused as no `what`."""
+def read_json(path: str | os.PathLike, build: Callable[[Any], Read], what: str, written_by: str = "`save`") -> Read:
+    """What `build` makes of the JSON in a file; `what` says in a refusal what it should have been."""
     try:
         text = path_of(path).read_text(encoding="utf-8")
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
+        raise InputError(f"{path} is no JSON text; give a file written by {written_by}.") from None
+    return parse_json(text, build, what, str(path), f"give a file written by {written_by}")
+
+
+def parse_json(text: str, build: Callable[[Any], Read], what: str, source: str, remedy: str) -> Read:
+    """What `build` makes of a JSON text; anything that goes wrong on the way is the text's fault."""
     try:
-        return understand(json.loads(text))
+        return build(json.loads(text, parse_constant=_no_number))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{path} is no {what} ({why}); give a file written by `save`.") from None
+        raise InputError(f"{source} is no {what} ({why}); {remedy}.") from None
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
 
 
 def cache_folder() -> Path:

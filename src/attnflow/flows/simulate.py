@@ -194,7 +194,7 @@ def _solve(
 
     jumps = jump_times(model)
     jumps = None if jumps is None else jumps.astype(x0.dtype)
-    clock = clock_from(numbers["t0"], jumps)
+    clock = clock_from(numbers["t0"], jumps, numbers["span"])
 
     def right_hand_side(since, x, state):
         velocity = model.force if scheme.steps_with_force else functools.partial(field, model)

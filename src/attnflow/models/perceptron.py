@@ -79,8 +79,8 @@ class Perceptron(eqx.Module):
             k = int(np.argmax(off))
             raise InputError(
                 f"neuron {k} has the output weight {out[:, k]} and the input weight {into[k]}, which are not parallel: "
-                "this perceptron is no gradient and has no energy; take W_out = omega_k times W_in, or run it as a "
-                "field of your own (af.Flow)."
+                "this perceptron is no gradient and has no energy; take W_out = omega_k times W_in, or "
+                "models.FeedForward in a models.TransformerBlock."
             )
         return cls(into, b, omega, activation)
 

@@ -10,6 +10,7 @@ from ._engine import Accuracy as Accuracy
 from ._engine import Inputs as Inputs
 from ._engine import Problem as Problem
 from ._engine import choose_sums as choose_sums
+from ._groups import Groups as Groups
 from ._pairs import AbstractPairs as AbstractPairs
 from ._pairs import Causal as Causal
 from ._pairs import Full as Full
@@ -36,6 +37,7 @@ __all__ = [
     "AbstractReduction",
     "AbstractScore",
     "Full",
+    "Groups",
     "Hardmax",
     "Inner",
     "Pointwise",

@@ -104,7 +104,7 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
 
 
-def _labels(values: Any, name: str = "skip") -> Int[Array, " n"]:
+def integer_labels(values: Any, name: str = "skip") -> Int[Array, " n"]:
     try:
         labels = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -132,7 +132,7 @@ class Full(AbstractPairs):
         if isinstance(skip, tuple) and len(skip) != 2:
             raise InputError(f"skip is a tuple of {len(skip)}; give one array, or (labels of queries, labels of keys).")
         sides = skip if isinstance(skip, tuple) else (skip, skip)
-        self.skip = None if skip is None else (_labels(sides[0]), _labels(sides[1]))
+        self.skip = None if skip is None else (integer_labels(sides[0]), integer_labels(sides[1]))
         self.normalized = flag("normalized", normalized)
 
     @property
@@ -199,7 +199,7 @@ class Causal(AbstractPairs):
         self.strict = flag("strict", strict)
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
         self.normalized = flag("normalized", normalized)
-        self.at = None if at is None else _labels(at, "at")
+        self.at = None if at is None else integer_labels(at, "at")
         self.outside = self.normalized if outside is None else flag("outside", outside)
         if self.slope is not None and self.slope.ndim != 0:
             raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")

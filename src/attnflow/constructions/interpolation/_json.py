@@ -39,7 +39,7 @@ def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic
 
 
 def read(path: str | os.PathLike) -> Network:
-    return read_json(path, "interpolating transformer", _network)
+    return read_json(path, _network, "interpolating transformer")
 
 
 def _network(record: Any) -> Network:

@@ -38,7 +38,7 @@ def written(path: str | os.PathLike, grid: Grid, tau: np.ndarray, stretch: np.nd
 
 
 def read(path: str | os.PathLike) -> Saved:
-    return read_json(path, "cell flow", _saved)
+    return read_json(path, _saved, "cell flow")
 
 
 def _saved(record: Any) -> Saved:
