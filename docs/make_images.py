@@ -47,6 +47,14 @@ def lost_in_the_middle() -> None:
     af.plot.save(figure, IMAGES / "lost-in-the-middle.png", dpi=130)
 
 
+def words() -> None:
+    """The letters of one word become those of another."""
+    from make_words import build
+
+    af.precision("float64")
+    build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=72, camera=(0, 0))
+
+
 def two_cores() -> None:
     """The record of two cores as bars."""
     record = json.loads((RESULTS / "two-cores.json").read_text())
@@ -130,6 +138,7 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
 PICTURES = {
     "sphere": sphere,
     "lost-in-the-middle": lost_in_the_middle,
+    "words": words,
     "two-cores": two_cores,
     "gpu": one_gpu,
     "growth": growth,
