@@ -52,7 +52,7 @@ def words() -> None:
     from make_words import build
 
     af.precision("float64")
-    build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=72, camera=(0, 0))
+    build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=60, camera=(0, 0))
 
 
 def two_cores() -> None:
