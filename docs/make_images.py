@@ -55,6 +55,52 @@ def words() -> None:
     build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=60, camera=(0, 0))
 
 
+def moons() -> Any:
+    """A normal law becomes two half-moons: 44 neurons in five blocks, chosen by hand."""
+    from scipy.stats import norm
+
+    from attnflow.constructions import MonotonePL, Schedule, ShearProfile
+
+    e1, e2 = np.eye(2)
+    mass = np.array([0.505, 0.6, 0.7, 0.8, 0.9, 0.99])
+    x, y = norm.ppf(mass), 0.25 + 4.4 * (mass - 0.5)
+    ends = {"left_slope": 0.3, "right_slope": 0.3}
+    split = MonotonePL(e1, [*-x[::-1], *x], [*-y[::-1], *y], **ends)
+    thin = MonotonePL(e2, [-1.0, 1.0], [-0.13, 0.13])
+    angle = np.linspace(0, np.pi, 9)
+    along, height = -1.35 - 1.1 * np.cos(angle), 0.5 + 1.1 * np.sin(angle)
+    bend = ShearProfile(e1, e2, [*along, *(along + 2.7)], [*height, *-height])
+    slide = ShearProfile(e2, e1, [-0.15, 0.15], [-0.8, 0.8])
+    close = MonotonePL(e2, [-0.3, 0.3], [-0.03, 0.03], left_slope=1.0, right_slope=1.0)
+    return Schedule([split, thin, bend, slide, close])
+
+
+def relu_schedule() -> None:
+    """Its exact density after every block."""
+    schedule, reach, cells = moons(), 3.0, 400
+    side = np.linspace(-reach, reach, 2 * cells + 1)[1::2]
+    points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    normal = lambda x: -0.5 * (x**2).sum(axis=1) - np.log(2 * np.pi)  # noqa: E731
+    with af.plot.style():
+        figure = af.plot.new_figure(9.6, 2.0)
+        panels = figure.subplots(1, 6, sharey=True)
+        names = ("normal law", "split", "thin", "bend", "slide", "close")
+        for k, (ax, name) in enumerate(zip(panels, names, strict=True)):
+            log = type(schedule)(schedule.blocks[:k]).log_density(points, normal) if k else normal(points)
+            shades = np.exp(log).reshape(cells, cells) ** 0.6
+            darkest = np.quantile(shades[shades > 0], 0.998)
+            place = {"origin": "lower", "extent": (-reach, reach, -reach, reach), "vmin": 0, "vmax": darkest}
+            ax.imshow(shades, cmap=af.plot.HEAT, **place)
+            ax.set(title=name, xticks=(-2, 0, 2), yticks=(-2, 0, 2))
+    af.plot.save(figure, IMAGES / "relu-schedule.png", dpi=130)
+
+
+def relu_timeline() -> None:
+    """Its neurons against time."""
+    points = np.random.default_rng(0).normal(size=(4000, 2))
+    af.plot.save(moons().timeline(points), IMAGES / "relu-timeline.png", dpi=120)
+
+
 def two_cores() -> None:
     """The record of two cores as bars."""
     record = json.loads((RESULTS / "two-cores.json").read_text())
@@ -139,6 +185,8 @@ PICTURES = {
     "sphere": sphere,
     "lost-in-the-middle": lost_in_the_middle,
     "words": words,
+    "relu-schedule": relu_schedule,
+    "relu-timeline": relu_timeline,
     "two-cores": two_cores,
     "gpu": one_gpu,
     "growth": growth,

@@ -45,10 +45,11 @@ def run(schedule, tokens):
 
 
 def test_a_solver_comes_to_the_same_end(schedule, tokens, run):
-    """Its weights jump where the schedule switches; ramps of weight 1e5 send points 1e5 away and bring them back."""
+    """Its weights jump where the schedule switches. Ramps of weight 1e5 send points 1e5 away and bring them back: a
+    relative tolerance of 1e-12 is 1e-7 there."""
     assert run.ok and run.model.w.jumps.size == schedule.switches
     assert abs(schedule.neurons.W).max() > 0.9e5
-    assert abs(np.asarray(run.final) - schedule.forward(tokens)).max() < 1e-9
+    assert abs(np.asarray(run.final) - schedule.forward(tokens)).max() < 1e-8
 
 
 def test_an_independent_solver_comes_to_the_same_end_piece_by_piece(schedule, tokens):
@@ -61,7 +62,7 @@ def test_an_independent_solver_comes_to_the_same_end_piece_by_piece(schedule, to
 def test_the_run_of_a_schedule_is_that_of_its_model(schedule, tokens, run, tmp_path):
     exact = schedule.to_run(tokens, ts=np.asarray(run.ts))
     scale = np.abs(run.xs).max(axis=(1, 2))
-    assert (np.abs(exact.xs - run.xs).max(axis=(1, 2)) < 1e-9 * np.maximum(scale, 1)).all()
+    assert (np.abs(exact.xs - run.xs).max(axis=(1, 2)) < 1e-8 * np.maximum(scale, 1)).all()
     by_default = schedule.to_run(tokens, np.full(20, 0.05))
     assert len(by_default.ts) == 6 and float(by_default.ts[-1]) == schedule.duration
     np.testing.assert_array_equal(by_default.final, schedule.forward(tokens))

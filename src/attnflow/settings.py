@@ -56,7 +56,11 @@ SETTINGS = {
     "weights": Setting(str, "equal", f"Weights of the tokens: {', '.join(WEIGHTS)}"),
     "t1": Setting(float, 30.0, "Final time"),
     "save": Setting(int, 201, "How many equispaced times to keep"),
-    "solver": Setting(str, "tsit5", "tsit5, dopri8 (adaptive), rk4, ifrk4, euler, euler-retract, layers (with --dt)"),
+    "solver": Setting(
+        str,
+        "tsit5",
+        "tsit5, dopri8 (adaptive), rk4, ifrk4, euler, euler-retract, layers (with --dt), exact (relu-flow)",
+    ),
     "dt": Setting(float, None, "Step of the solvers with a fixed step"),
     "rtol": Setting(float, None, "Relative tolerance of the adaptive solvers"),
     "atol": Setting(float, None, "Absolute tolerance of the adaptive solvers"),

@@ -76,7 +76,8 @@ def simulate(
       float32; in every step the worst token keeps to them, however many rest); `rk4`, `euler`, `euler-retract` (fixed
       steps `dt`); `ifrk4`, which solves the linear part of a model in $\mathbb R^d$ exactly (fixed steps `dt` that end
       at the times kept); `layers`, residual layers of weight `dt` (and the layers of `HardmaxLayers` and of random
-      models, which take no `dt`); `exact`, the closed form of models that have one (`models.ReluFlow`).
+      models, which take no `dt`); `exact`, the closed form of models that have one (`models.ReluFlow`;
+      it has forward derivatives alone).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
       tokens over. `key`: for random models; a run keeps it as text, which is taken, too.
@@ -98,7 +99,7 @@ def simulate(
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
     if isinstance(solver, str) and solver == "exact":
         given = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
-        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
+        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, throw=throw, **given)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)

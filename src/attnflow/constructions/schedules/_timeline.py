@@ -25,7 +25,7 @@ COLOURS = {
 SIGNED = LinearSegmentedColormap.from_list(
     "attnflow-signed", ["#0B4B4B", "#4C9A94", "#BFDDD9", "#F7F8F8", "#E6CFE4", "#B271AC", "#6A1B66"]
 )
-FEW = 24  # pieces that have a number each, and a gap between them
+FEW = 30  # pieces that have a number each, and a gap between them
 
 
 def timeline(schedule: Any, x: Numbers | None, weights: Numbers | None) -> Figure:
