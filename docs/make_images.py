@@ -47,6 +47,14 @@ def lost_in_the_middle() -> None:
     af.plot.save(figure, IMAGES / "lost-in-the-middle.png", dpi=130)
 
 
+def words() -> None:
+    """The letters of one word become those of another."""
+    from make_words import build
+
+    af.precision("float64")
+    build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=60, camera=(0, 0))
+
+
 def moons() -> Any:
     """A normal law becomes two half-moons: 44 neurons in five blocks, chosen by hand."""
     from scipy.stats import norm
@@ -207,6 +215,7 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
 PICTURES = {
     "sphere": sphere,
     "lost-in-the-middle": lost_in_the_middle,
+    "words": words,
     "relu-schedule": relu_schedule,
     "relu-timeline": relu_timeline,
     "relu-transport": relu_transport,

@@ -14,9 +14,9 @@ from attnflow.constructions import TransformerPiece, TransformerSchedule
 from attnflow.constructions.matching._coupling import couple
 from attnflow.constructions.matching._destinations import destinations
 from attnflow.constructions.matching._measure import Measure
-from attnflow.constructions.matching._order import best_order, clearances
 from attnflow.constructions.matching.boost import boosted, log_det_boost
 from attnflow.constructions.matching.closed_form import form_of
+from attnflow.constructions.matching.order import best_order, clearances
 from attnflow.errors import FileError, InputError
 from attnflow.experiments.measure_to_measure import attention, blocks, matching, rivals
 from attnflow.experiments.measure_to_measure.data_sets import clusters, diracs, inputs, unit

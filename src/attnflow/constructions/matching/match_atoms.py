@@ -16,8 +16,8 @@ from ...errors import InputError
 from ...spaces import Key, Number, generator
 from ._checked import positive
 from ._measure import Side, measures
-from ._order import best_order, clearances
 from .hat_band import hat_band
+from .order import best_order, clearances
 from .piece import TransformerPiece
 
 SHARE = 0.8  # of the clearance, that a band takes on either side

@@ -58,7 +58,7 @@ def match_measures(
     derivations of this construction are in docs/theory/measure-to-measure.md.
 
     >>> import numpy as np
-    >>> matching = match_measures([np.eye(3)[:2], np.eye(3)[1:]], [[[0.0, 0.0, 1.0]], [[0.0, 0.0, -1.0]]])
+    >>> matching = match_measures([np.eye(3)[:2], np.eye(3)[1:]], [[[1.0, 0.0, 0.0]], [[0.0, 0.6, 0.8]]])
     >>> bool(matching.distances().max() < 1e-6), len(matching.schedule)
     (True, 3)
     """

@@ -93,16 +93,16 @@ class TransformerPiece:
         """The larger of the norms of V and W, which grow if the piece is to take less time."""
         return float(max(np.linalg.norm(self.V, 2), np.linalg.norm(self.W, 2) if self.width else 0.0))
 
-    def field(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """The velocities of the tokens `x (n, d)` with weights `w (n,)`, by the definition."""
+    def field(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The velocities of the tokens `x (n, d)` with `weights (n,)`, by the definition."""
         force = np.maximum(x @ self.U.T + self.b, 0) @ self.W.T
         if self.attends:
             if self.B.any():
                 score = x @ self.B @ x.T
-                share = np.exp(score - score.max(axis=1, keepdims=True)) * w
+                share = np.exp(score - score.max(axis=1, keepdims=True)) * weights
                 force = force + (share / share.sum(axis=1, keepdims=True)) @ x @ self.V.T
             else:
-                force = force + self.V @ (w @ x)
+                force = force + self.V @ (weights @ x)
         return force - np.sum(x * force, axis=1, keepdims=True) * x
 
     def lasting(self, T: Number) -> "TransformerPiece":

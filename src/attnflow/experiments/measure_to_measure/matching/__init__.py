@@ -246,7 +246,7 @@ def _order(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    from attnflow.constructions.matching._order import best_order, clearances
+    from attnflow.constructions.matching.order import best_order, clearances
 
     from ..data_sets import rng_of, unit
 
