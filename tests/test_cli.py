@@ -631,3 +631,8 @@ def test_a_model_without_attention_runs(call, models, tmp_path):
     small = ("--n", 3, "--d", 2, "--t1", 1.0, "--save", 3)
     assert call("simulate", *small, "--model", "spin", "--out", tmp_path / "run.nc")[0] == 0
     assert af.load(tmp_path / "run.nc").clock == "t"
+
+
+def test_a_model_that_is_made_for_some_tokens_says_so(call, tmp_path):
+    code, _, error = call("simulate", "--model", "words", "--n", 8, "--out", tmp_path / "run.nc")
+    assert code == 2 and "is made for init = letters, n = 80, d = 3; choose these." in error.replace("\n", " ")

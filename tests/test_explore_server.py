@@ -146,13 +146,14 @@ def combinations():
         law = "weyl" if space == "sphere" else "gaussian"
         for attention in registry.entries("attention").values():
             if attention.name == "softmax" or takes(model.factory, "attention"):  # the default means none to the others
-                yield {**SMALL, "model": model.name, "attention": attention.name, "space": space, "init": law}
+                chosen = {"model": model.name, "attention": attention.name, "space": space, "init": law}
+                yield {**SMALL, **chosen, **model.needs}
 
 
 def test_every_model_with_every_map_can_be_chosen():
     for state in combinations():
         model, x0, _ = build({**State.of(state).settings, "solver": "rk4"})
-        assert jax.eval_shape(model.force, 0.0, x0, None).shape == (5, 5)  # traced; what it computes: the next test
+        assert jax.eval_shape(model.force, 0.0, x0, None).shape == x0.shape  # traced; what it computes: the next test
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_every_model_and_every_map_moves(state):
     step, _, x = show.playback.moment
     assert step == 2 and np.isfinite(np.asarray(x)).all()
     assert state["attention"] == "hardmax" or np.abs(np.asarray(x) - before).max() > 0
-    assert len(show.frame(1)) == 48 + 4 * 5 * 3
+    assert len(show.frame(1)) == 48 + 4 * len(x) * 3
     assert show.measured(1, show.playback.moment)[:4] == b"AFF1"
 
 

@@ -97,6 +97,7 @@ class Entry:
     - `monotone`: `"increasing"` or `"decreasing"` if its declared energy is so along the flow on the sphere.
     - `closed_form`: `"module:function"` in `attnflow.reductions` that predicts it exactly from some initial state.
     - `papers`: keys for `attnflow cite`.
+    - `needs`: settings without which it makes no sense, such as the number of tokens it was built for.
     - `page`: whether `attnflow explore` can step it; a model that brings its own steps it cannot.
     """
 
@@ -110,6 +111,7 @@ class Entry:
     monotone: Literal["increasing", "decreasing"] | None = None
     closed_form: str | None = None
     papers: tuple[str, ...] = ()
+    needs: Mapping[str, str | int] = field(default_factory=dict)
     page: bool = True
 
     def __post_init__(self):

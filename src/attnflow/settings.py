@@ -169,6 +169,9 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         raise InputError(f"dtype {s['dtype']!r} is unknown; choose float64 or float32.")
     chosen = {entry.kind: (entry, _own(entry, s)) for entry in _chosen(s)}
     entry, values = chosen["model"]
+    if any(s[name] != value for name, value in entry.needs.items()):
+        needs = ", ".join(f"{name} = {value}" for name, value in entry.needs.items())
+        raise InputError(f"model {entry.name!r} is made for {needs}; choose these.")
     parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s), "d": s["d"]}
     if "attention" in chosen:
         attention, own = chosen["attention"]
