@@ -108,8 +108,9 @@ def relu_transport() -> None:
     af.precision("float64")
     base = af.constructions.laws.StandardNormal(2)
     schedule = af.transport(base, in_plane("moons"), budget=467, method="field").schedule
-    x = base.sample(900, key=jax.random.key(0))
-    schedule.animate(IMAGES / "relu-transport.gif", x, base, frames=48, fps=10, dpi=52)
+    x = base.sample(400, key=jax.random.key(0))
+    # Small enough for the repository.
+    schedule.animate(IMAGES / "relu-transport.gif", x, base, frames=20, fps=5, dpi=42)
 
 
 def transport_errors() -> None:

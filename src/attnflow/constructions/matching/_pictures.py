@@ -115,9 +115,8 @@ def stage(ax: Axes, matching: "MeasureMatching", eye: np.ndarray) -> None:
         colours = np.tile(to_rgba(FAMILIES[j % len(FAMILIES)]), (len(target.x), 1))
         seen = target.x @ eye.T
         front = seen[:, 2] >= 0
-        ax.scatter(
-            *seen[front, :2].T, s=26, facecolors="none", edgecolors=colours[front], linewidth=0.7, alpha=0.7, zorder=2.2
-        )
+        rings = {"facecolors": "none", "edgecolors": list(colours[front]), "linewidth": 0.7}
+        ax.scatter(*seen[front, :2].T, s=26, alpha=0.7, zorder=2.2, **rings)
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal")
     ax.set_axis_off()
 

@@ -8,7 +8,6 @@ $KL(\rho_T|\rho_*)$ only if $-\log\rho_*$ has a mean under affine images of the 
 import math
 from dataclasses import dataclass
 
-from ...errors import InputError
 from .laws import AbstractLaw, Law, Samples, Tails, as_law
 from .laws.hill import hill
 
@@ -80,9 +79,3 @@ def _unknown(law: AbstractLaw, name: str) -> str:
     if isinstance(law, Samples):
         return f"the {name} is known by {law.n} samples, which show no tail; {hill(law.x)}"
     return f"the tails of the {name} are not known."
-
-
-def refuse_if_hopeless(check: TailCheck) -> None:
-    """Neither divergence can be finite: there is nothing that the schedule could approximate."""
-    if check.kl is False and check.reverse_kl is False:
-        raise InputError(f"no schedule brings either divergence below infinity. {check.reason} {check.reverse_reason}")

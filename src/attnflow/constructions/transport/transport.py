@@ -71,7 +71,11 @@ def transport(
         )
         schedule = one.build(problem)
         tried[one.name] = (_score(problem, schedule) if len(methods) > 1 else 0.0, schedule)
-    best = max(tried, key=lambda name: tried[name][0])
+    within = {name: made for name, made in tried.items() if budget is None or made[1].switches <= budget}
+    if not within:
+        least = min(schedule.switches for _, schedule in tried.values())
+        raise InputError(f"budget = {budget} switches are too few for these laws; give at least {least}.")
+    best = max(within, key=lambda name: within[name][0])
     return Transport(
         schedule=tried[best][1],
         base=base,

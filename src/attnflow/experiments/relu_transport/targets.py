@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy
 
     from attnflow.constructions.transport.laws import AbstractLaw, GaussianMixture
 
@@ -40,7 +40,7 @@ def in_plane(name: str) -> "GaussianMixture":
     return laws.GaussianMixture(means, sd)
 
 
-def shape(name: str, n: int, rng: "np.random.Generator") -> "np.ndarray":
+def shape(name: str, n: int, rng: "numpy.random.Generator") -> "numpy.ndarray":
     """n points of a shape that no part of the constructions was chosen on."""
     import numpy as np
 
@@ -57,7 +57,7 @@ def shape(name: str, n: int, rng: "np.random.Generator") -> "np.ndarray":
     return 2 * means[rng.integers(6, size=n)] + 0.5 * rng.standard_normal((n, 5))
 
 
-def velocity(law: "GaussianMixture", t: float, x: "np.ndarray") -> "np.ndarray":
+def velocity(law: "GaussianMixture", t: float, x: "numpy.ndarray") -> "numpy.ndarray":
     r"""The velocity of $x_t = (1 - t)z + ty$ from N(0, I) to a mixture of round Gaussians: with
     $V_k = (1 - t)^2 + t^2s_k^2$ and shares $r_k$, $u = \sum_k r_k\,(m_k + (ts_k^2 - (1 - t))/V_k\,(x - tm_k))$.
     """
@@ -67,13 +67,12 @@ def velocity(law: "GaussianMixture", t: float, x: "np.ndarray") -> "np.ndarray":
     V = (1 - t) ** 2 + t**2 * variances
     away = x[:, None] - t * law.means
     log_share = np.log(law.weights) - (away**2).sum(axis=-1) / (2 * V) - x.shape[1] / 2 * np.log(V)
-    share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
+    share = _normalised(log_share)
     gain = (t * variances - (1 - t)) / V
     return np.einsum("nk,nkd->nd", share, law.means + gain[:, None] * away)
 
 
-def conditional_velocity(law: "GaussianMixture", t: float, x: "np.ndarray") -> "np.ndarray":
+def conditional_velocity(law: "GaussianMixture", t: float, x: "numpy.ndarray") -> "numpy.ndarray":
     r"""The same on the plane for $x_2$ given $x_1$, which stays: the shares also weigh $N(x_1; m_{k1}, s_k^2)$."""
     import numpy as np
 
@@ -82,9 +81,16 @@ def conditional_velocity(law: "GaussianMixture", t: float, x: "np.ndarray") -> "
     away = x[:, None, 1] - t * law.means[:, 1]
     first = (x[:, None, 0] - law.means[:, 0]) ** 2 / variances
     log_share = np.log(law.weights) - (away**2 / V + first + np.log(V) + np.log(variances)) / 2
-    share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
+    share = _normalised(log_share)
     gain = (t * variances - (1 - t)) / V
     u = np.zeros_like(x)
     u[:, 1] = (share * (law.means[:, 1] + gain * away)).sum(axis=1)
     return u
+
+
+def _normalised(log_share: "numpy.ndarray") -> "numpy.ndarray":
+    """Shares `(n, k)` with the sum one in every row."""
+    import numpy as np
+
+    share = np.exp(log_share - log_share.max(axis=1, keepdims=True))
+    return share / share.sum(axis=1, keepdims=True)

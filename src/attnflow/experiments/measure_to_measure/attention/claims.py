@@ -14,12 +14,12 @@ SECTION = "Why attention is needed"
 claim = derived_on(PAGE, "attention")
 
 
-def bound(fraction: float) -> float:
+def bound(fraction: Any) -> Any:
     """What the squared distances sum to at least without attention, in any space."""
     return fraction * DISTANCE**2 / 2
 
 
-def sharp_bound(fraction: float) -> float:
+def sharp_bound(fraction: Any) -> Any:
     """The same on the sphere."""
     return fraction * (4 - 2 * (4 - DISTANCE**2) ** 0.5)
 

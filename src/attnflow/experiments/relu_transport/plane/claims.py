@@ -8,7 +8,7 @@ PAGE = "docs/theory/relu-transport.md"
 ROUGH, FINE = (8, 12), (16, 32)  # slabs and neurons in each
 GRIDS = {"quick": (8, 16, 32), "full": (8, 16, 32, 64)}
 TARGETS = ("mix2", "mix3", "moons")
-DRAWN = "The page derives the constructions; its numbers come from other implementations of them and other draws."
+DRAWN = "Expected numbers come from other implementations of the same construction, and other draws."
 
 
 def median(variable: str, **cell: object) -> Callable[[Results], float]:

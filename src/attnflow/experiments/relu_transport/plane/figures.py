@@ -29,7 +29,7 @@ def divergence_against_switches(results: Results) -> Any:
             axes.loglog(*zip(*marks, strict=True), marker, label=label, **style)
             means = [(n, _median([kl for at, kl in marks if at == n])) for n in sorted({at for at, _ in marks})]
             axes.loglog(*zip(*means, strict=True), "-", color=plot.PALETTE[colour], lw=0.9, alpha=0.6)
-        axes.set(xlabel="switches", ylabel=r"$\mathrm{KL}(\rho_*\,|\,\rho_T)$", ylim=(0.02, 1))
+        axes.set(xlabel="switches", ylabel=r"$\mathrm{KL}(\rho_*\,|\,\rho_T)$", ylim=(8e-3, 1))
         axes.grid()
         axes.legend()
     return figure

@@ -28,7 +28,7 @@ def built_and_trained(results: Results) -> Any:
                     found = [(float(d[variable]), float(d["kl"])) for _, d in results.where(part=part, **{entry: name})]
                     fill = plot.PALETTE[colour] if part == "built" else "white"
                     axes.loglog(*zip(*found, strict=True), marker, color=plot.PALETTE[colour], mfc=fill, label=title)
-            axes.set(xlabel=label, xlim=reach, ylim=(5e-3, 1))
+            axes.set(xlabel=label, xlim=reach, ylim=(2e-3, 1))
             axes.grid()
         figure.axes[0].set(ylabel=r"$\mathrm{KL}(\rho_*\,|\,\rho_T)$")
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
