@@ -619,7 +619,7 @@ def test_a_library_is_kept_and_found_again(small_library, monkeypatch):
     finally:
         os.umask(mask)
     assert library.answer() == 42 and sorted(Path(where).parent.iterdir()) == [Path(where)]
-    monkeypatch.setattr(native_library, "_made", None)
+    monkeypatch.setattr(native_library, "_built", None)
     assert small_library()[1] == where
 
 
