@@ -10,7 +10,7 @@ import pytest
 
 import attnflow as af
 from attnflow.constructions import CellFlow, Schedule, maurey_schedule, permutation_flow, polar_flow
-from attnflow.constructions.schedules._folding import Grid, fold, unfold
+from attnflow.constructions.schedules.folding import Grid, fold, unfold
 from attnflow.errors import AttnflowWarning, FileError, InputError
 from attnflow.experiments.diffeomorphism import cells, examples, switching
 from judging import computed, holds

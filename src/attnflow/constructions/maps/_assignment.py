@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from ...checks import finite_array
 from ...errors import InputError
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 
 CELLS = 2**13  # a matrix of half a GiB
 

@@ -7,7 +7,7 @@ preimages: as many as the mean of the determinant says.
 import numpy as np
 
 from ...errors import InputError
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 from ._given import GivenMap
 
 BOUNDARY = 1e-6  # in parts of a side: how far from the boundary the image of a boundary point may be

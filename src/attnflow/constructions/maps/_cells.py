@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 from ._compression import knots
 
 

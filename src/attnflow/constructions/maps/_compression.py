@@ -7,7 +7,7 @@ stretched strip, so that none of these mixes two rows, whose images may be far a
 import numpy as np
 
 from ..schedules import MonotonePL
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 
 
 def slopes(volumes: np.ndarray, grid: Grid) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from ...checks import finite_array
 from ...errors import InputError, shown
 from ...spaces import Numbers
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 
 PointMap = Callable[[Any], Numbers]
 Derivative = Literal["given", "automatic", "differences"]

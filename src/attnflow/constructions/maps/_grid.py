@@ -6,7 +6,7 @@ import numpy as np
 
 from ...checks import finite_array, number, whole
 from ...errors import InputError, shown
-from ..schedules._folding import Box, Grid
+from ..schedules.folding import Box, Grid
 
 CELLS = 2**20  # of a permutation that is given
 UNITS = 64  # of rounding, in the width of a ramp: fewer, and its two ends would become one number

@@ -9,7 +9,7 @@ import numpy as np
 from ...checks import finite_array
 from ...errors import shown
 from ...files import read_json, write_atomically
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 from ._assignment import permutation
 from ._grid import checked_grid
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..schedules import Schedule, ShearProfile
-from ..schedules._folding import Grid
+from ..schedules.folding import Grid
 from ._cells import unstretched
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from ...checks import whole
 from ...errors import InputError
 from ...spaces import Key, generator
-from ..schedules._folding import Grid
-from ..schedules._laws import BaseDensity, log_density_of
+from ..schedules.densities import BaseDensity, log_density_of
+from ..schedules.folding import Grid
 from ._cells import cell_moves
 from ._given import Derivative, GivenMap
 from ._ramps import edge_points, meets_ramp

@@ -12,9 +12,9 @@ import numpy as np
 from ...errors import AttnflowWarning, InputError
 from ...spaces import Key, Numbers
 from ..schedules import AbstractPiece, Schedule
-from ..schedules._checked import points
-from ..schedules._folding import Box, Grid, folding, merged, permuting, pieces, unfolding
-from ..schedules._laws import BaseDensity
+from ..schedules.checked import points
+from ..schedules.densities import BaseDensity
+from ..schedules.folding import Box, Grid, folding, merged, permuting, pieces, unfolding
 from ._compression import compression
 from ._given import GivenMap, PointMap
 from ._json import read, written

@@ -6,7 +6,7 @@ from ...checks import whole
 from ...errors import InputError
 from ...spaces import Key, Numbers, generator
 from ..schedules import Schedule
-from ..schedules._checked import doubles
+from ..schedules.checked import doubles
 
 
 def maurey_schedule(W: Numbers, A: Numbers, b: Numbers, pieces: int, *, key: Key) -> Schedule:

@@ -14,7 +14,7 @@ from ...checks import whole
 from ...errors import InputError, shown
 from ...spaces import Count, Key, Numbers, generator
 from ..schedules import Schedule
-from ..schedules._checked import points
+from ..schedules.checked import points
 from ._condition import coordinates
 from ._curve import Curve, Drawn
 from ._neurons import fit

@@ -10,7 +10,7 @@ from ...checks import whole
 from ...errors import InputError, shown
 from ...spaces import Count, Key, Numbers, generator
 from ..schedules import Schedule
-from ..schedules._checked import doubles, points
+from ..schedules.checked import doubles, points
 from ._condition import coordinates
 from .laws import AbstractLaw, Law, as_law
 from .report import TransportReport, report_of

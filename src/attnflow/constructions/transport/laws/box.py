@@ -8,7 +8,7 @@ import numpy as np
 
 from ....errors import InputError
 from ....spaces import Count, Numbers
-from ...schedules._checked import doubles, points, vector
+from ...schedules.checked import doubles, points, vector
 from .law import AbstractLaw, Box
 from .line import Line
 from .tail import COMPACT, Tails

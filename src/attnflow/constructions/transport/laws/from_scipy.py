@@ -8,7 +8,7 @@ from scipy import stats
 
 from ....errors import InputError
 from ....spaces import Numbers
-from ...schedules._checked import points
+from ...schedules.checked import points
 from .law import AbstractLaw, Box
 from .line import Line, differentiated
 from .tail import COMPACT, Tail, Tails, heavier_first, tail_of_values

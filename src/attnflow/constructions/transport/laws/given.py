@@ -10,7 +10,7 @@ import numpy as np
 from ....checks import whole
 from ....errors import InputError, shown
 from ....spaces import Count, Numbers
-from ...schedules._checked import points
+from ...schedules.checked import points
 from ._rejection import CellRejection
 from ._table import line_from_table
 from .box import checked_box

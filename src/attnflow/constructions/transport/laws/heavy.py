@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from ....checks import number, whole
 from ....errors import InputError
 from ....spaces import Count, Number, Numbers
-from ...schedules._checked import points
+from ...schedules.checked import points
 from .law import AbstractLaw
 from .line import Line
 from .tail import Tails, equal_tails

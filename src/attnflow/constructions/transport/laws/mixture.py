@@ -10,7 +10,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 from ....checks import whole
 from ....errors import InputError
 from ....spaces import Count, Numbers
-from ...schedules._checked import doubles, points
+from ...schedules.checked import doubles, points
 from .law import AbstractLaw
 from .line import Line, line_by_bisection
 from .tail import Tails, equal_tails

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....errors import InputError
 from ....spaces import Numbers
-from ...schedules._checked import doubles
+from ...schedules.checked import doubles
 from .law import AbstractLaw
 
 LEAST = 50  # points for each dimension
