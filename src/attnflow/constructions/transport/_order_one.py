@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..schedules import AbstractPiece, ReluPieces, Schedule
+from ..schedules import AbstractPiece, ReluPiece, ReluPieces, Schedule
 from ._affine import Affine, moments
 from ._images import marginal
 from ._problem import Problem
@@ -26,7 +26,8 @@ class Ordered:
     def finished(self, middle: Schedule | None) -> Schedule:
         """The schedule of the given problem."""
         kept = [] if middle is None else [_in_units_of(self.conditions, middle)]
-        return Schedule([*self.before, *kept, *self.after])
+        stay = ReluPiece.translation(np.zeros(self.problem.d))
+        return Schedule([*self.before, *kept, *self.after] or [stay])
 
 
 def ordered(problem: Problem, *, standard_base: bool = False) -> Ordered:
