@@ -41,10 +41,18 @@ def lost_in_the_middle() -> None:
     """What the last token still knows of each earlier one: simulated, and in closed form."""
     af.precision("float64")
     setting = {"beta": 1.0, "context_slope": 1.0, "modes": 6}
-    found = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
+    estimate = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
     edges = (0, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 127)
-    figure = af.plot.retrieval_profile(1.0, **setting, points=found.profile(edges=edges), n=128)
+    figure = af.plot.retrieval_profile(1.0, **setting, points=estimate.profile(edges=edges), n=128)
     af.plot.save(figure, IMAGES / "lost-in-the-middle.png", dpi=130)
+
+
+def words() -> None:
+    """The letters of one word become those of another."""
+    from make_words import build
+
+    af.precision("float64")
+    build().animate(IMAGES / "words.gif", frames=1, fps=10, dpi=60, camera=(0, 0))
 
 
 def moons() -> Any:
@@ -139,8 +147,8 @@ def one_gpu() -> None:
     plain = {"attnflow blocked": "plain XLA", "attnflow batched": "plain XLA"}
     names = {**ours, **plain, "PyTorch eager": "PyTorch eager", "torch SDPA": "torch SDPA"}
     cases = {
-        work: {names[who]: numbers["gpairs"] for who, numbers in found.items() if who in names}
-        for work, found in record["cases"].items()
+        work: {names[who]: numbers["gpairs"] for who, numbers in speeds.items() if who in names}
+        for work, speeds in record["cases"].items()
     }
     _bars(cases, record["machine"]["gpu"], IMAGES / "speed-gpu.png")
 
@@ -176,12 +184,12 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
     """Pairs per second, a group of bars for each work; ours says how often the fastest rival fits into it."""
     rows: list[tuple[float, str, float, str]] = []
     ticks, place = [], 0.0
-    for work, found in cases.items():
+    for work, numbers in cases.items():
         first = place
-        fastest = max(speed for who, speed in found.items() if who != "attnflow")
-        for who in (name for name in COLOURS if name in found):
-            ratio = f"{found[who] / fastest:.1f}x" if who == "attnflow" else ""
-            rows.append((place, who, found[who], ratio))
+        fastest = max(speed for who, speed in numbers.items() if who != "attnflow")
+        for who in (name for name in COLOURS if name in numbers):
+            ratio = f"{numbers[who] / fastest:.1f}x" if who == "attnflow" else ""
+            rows.append((place, who, numbers[who], ratio))
             place += 1
         ticks.append(((first + place - 1) / 2, work.replace(" float", "\nfloat")))
         place += 0.9
@@ -208,6 +216,7 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
 PICTURES = {
     "sphere": sphere,
     "lost-in-the-middle": lost_in_the_middle,
+    "words": words,
     "relu-schedule": relu_schedule,
     "relu-timeline": relu_timeline,
     "relu-transport": relu_transport,

@@ -453,3 +453,11 @@ def test_float32_is_converted_with_a_word():
     with pytest.warns(AttnflowWarning, match="float32 and was converted"):
         law = laws.Samples(CLOUD.astype(np.float32))
     assert law.x.dtype == np.float64
+
+
+def test_samples_that_are_normal_already_stay_where_they_are():
+    """No ridge step helps the points of this draw that are held back, so that nothing is built."""
+    normal = np.random.default_rng(0).standard_normal((2000, 2))
+    made = af.transport(PLANE, normal, method="ridge")
+    np.testing.assert_array_equal(made.schedule.forward(normal), normal)
+    assert made.pieces == 1

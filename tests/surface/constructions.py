@@ -28,7 +28,28 @@ PAIR = constructions.laws.GaussianMixture(np.array([-2.0, 2.0]), 0.5)
 CELLS = constructions.laws.GridDensity(np.array([[1.0, 2.0], [3.0, 0.5]]))
 CLOUD = weyl(240, 2) * np.array([1.0, 0.6]) + np.array([0.2, 0.0])
 
+
+def bend(x):
+    """A diffeomorphism of the unit square, in NumPy and in JAX."""
+    return x + 0.1 * x * (1 - x) * (1 - 2 * x[:, ::-1])
+
+
+MAP = {"phi": bend, "n": 4, "d": 2, "box": ([0.0, 0.0], [1.0, 1.0]), "eta": 1e-6}
+
 ROWS = [
+    Call("approximate_map", arguments=arguments(**MAP, method="auto"), without=ON_HOST),
+    Call("constructions.polar_flow", arguments=arguments(**MAP), without=ON_HOST),
+    Call(
+        "constructions.permutation_flow",
+        arguments=arguments(psi=np.array([1.0, 0.0, 3.0, 2.0]), n=2, d=2, eta=1e-6),
+        without={**ON_HOST},
+    ),
+    ResultOf("constructions.CellFlow", row="approximate_map"),
+    Call(
+        "constructions.maurey_schedule",
+        arguments=arguments(W=POINTS[:4, :2], A=POINTS[1:, :2], b=POINTS[:4, 2], pieces=16, key=jax.random.key(0)),
+        without=ON_HOST,
+    ),
     Call(
         "interpolate",
         arguments=arguments(inputs=INPUTS, outputs=OUTPUTS, mode="auto", key=jax.random.key(0)),

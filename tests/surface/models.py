@@ -80,6 +80,27 @@ ROWS = [
         without=OBJECT,
     ),
     Call(
+        "models.FeedForward",
+        arguments=arguments(W=MATRIX.T, U=MATRIX, b=np.array([0.1, 0.2, 0.3]), activation="relu"),
+        without=OBJECT,
+    ),
+    Call(
+        "models.TransformerBlock",
+        arguments=lambda: {
+            "attention": af.Softmax(2.0),
+            "feed_forward": af.models.FeedForward(MATRIX.T, MATRIX, np.zeros(3)),
+            "space": af.Sphere(),
+            "pairs": af.pairsums.Full(),
+        },
+        without=OBJECT,
+    ),
+    Call(
+        "PerceptronBlock",
+        case="map",
+        arguments=lambda: {"attention": af.Unnormalized(2.0), "perceptron": af.models.Perceptron(MATRIX)},
+        without=OBJECT,
+    ),
+    Call(
         "PerceptronBlock", arguments=lambda: {"beta": 1.0, "perceptron": af.models.Perceptron(MATRIX)}, without=OBJECT
     ),
     Call(

@@ -9,7 +9,7 @@ from ..errors import InputError, SolveError
 from ..flows import Run, simulate
 from ..flows.compiled import timed_call
 from ..flows.steps import fixed_steps
-from ..models import AbstractModel
+from ..models import AbstractModel, jump_times
 from . import limits
 from .playback import AbstractPlayback, Moment, start_of
 from .state import State
@@ -72,8 +72,18 @@ class Steps(AbstractPlayback):
 def _advance(model: AbstractModel, x: Array, weights: Array | None, first: Array, steps: Array, dt: Array) -> Array:
     """The same steps as `simulate(solver="rk4")`, from step `first` on; takes and returns the solver's own state."""
 
+    jumps = jump_times(model)
+
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         # Multiples of dt, not sums: the same times whatever the pieces a run is computed in.
-        return fixed_steps()["rk4"](lambda f, z: f(z), model, k.astype(x.dtype) * dt, dt, state, weights, "auto")
+        t = k.astype(x.dtype) * dt
+        # A step that ends at a jump of the weights does not see the weights after it, as in `simulate`.
+        latest = t + dt if jumps is None else _before_the_next(jumps.astype(x.dtype), t)
+        return fixed_steps()["rk4"](lambda f, z: f(z), model, t, dt, state, weights, "auto", latest=latest)
 
     return jax.lax.fori_loop(first, first + steps, step, (x, model.space.nearest(x)))[0]
+
+
+def _before_the_next(jumps: Array, t: Array) -> Array:
+    """The last time before the first jump after t; infinite, if there is none."""
+    return jnp.min(jnp.where(jumps > t, jnp.nextafter(jumps, -jnp.inf), jnp.inf))

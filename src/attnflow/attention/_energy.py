@@ -101,7 +101,7 @@ class InteractionEnergy(AbstractEnergy):
 
     def scale(self, name: Any = None) -> str:
         name = super().scale(name)
-        if name != "Ehat" and is_concrete(self._beta) and self._beta == 0:
+        if name != "Ehat" and is_concrete(self._beta) and np.asarray(self._beta) == 0:
             raise InputError(f"at beta = 0 the scale {name!r} diverges; the energy of that limit is |mean of x|^2 / 2.")
         return name
 

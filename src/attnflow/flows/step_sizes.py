@@ -20,7 +20,7 @@ class Errors(NamedTuple):
     path: Float[Array, ""]
 
     def after(self, error: Float[Array, ""], moved: Float[Array, ""]) -> "Errors":
-        """With one more step."""
+        """The errors after one more step."""
         return Errors(jnp.maximum(self.largest, error), self.total + error, self.path + moved)
 
     @property
@@ -139,17 +139,18 @@ def worst_token(error: Float[Array, "*batch d"]) -> Float[Array, ""]:
     return jnp.sqrt(square)
 
 
-def clock_from(t0: Array, jumps: Array | None) -> Callable[[Any], Any]:
+def clock_from(t0: Array, jumps: Array | None, span: Array) -> Callable[[Any], Any]:
     """The model's time by the time since `t0`, in which solvers count: short steps are not lost in a late `t0`.
 
-    A time before a jump stays before it, and one after it after, whatever the sum rounds to.
+    A time before a jump stays before it, and one after it after, whatever the sum rounds to. The flow ends before a
+    jump at its end, `span` after `t0`.
     """
 
     def clock(since: Any) -> Any:
         t = t0 + since
         if jumps is None:
             return t
-        ahead = since < jumps - t0
+        ahead = (since < jumps - t0) | (jumps - t0 >= span)
         earliest = jnp.max(jnp.where(ahead, -jnp.inf, jnp.nextafter(jumps, jnp.inf)))
         latest = jnp.min(jnp.where(ahead, jnp.nextafter(jumps, -jnp.inf), jnp.inf))
         return jnp.clip(t, earliest, latest)

@@ -4,6 +4,7 @@ from ._model import AbstractModel as AbstractModel
 from ._model import field as field
 from ._random import AbstractRandomModel as AbstractRandomModel
 from .causal import causal_model as causal_model
+from .feed_forward import FeedForward as FeedForward
 from .flow import Flow as Flow
 from .frames import MovingFrame as MovingFrame
 from .frames import Rescaled as Rescaled
@@ -23,16 +24,19 @@ from .schedules import Piecewise as Piecewise
 from .schedules import at_time as at_time
 from .schedules import jump_times as jump_times
 from .self_attention import SelfAttention as SelfAttention
+from .transformer_block import TransformerBlock as TransformerBlock
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractModel",
     "AbstractRandomModel",
     "AbstractSchedule",
     "AveragedAttention",
+    "FeedForward",
     "NormalizedAttention",
     "Perceptron",
     "ReluFlow",
+    "TransformerBlock",
     "causal_model",
     "field",
     "hardmax_cloud",

@@ -1,10 +1,10 @@
-r"""A perceptron beside attention: tokens on the sphere that feel one another and an external potential.
+r"""A perceptron beside attention: tokens on the sphere in the field of one another and of an external potential.
 
 $$ E(\mu) = \frac1{2\beta}\iint e^{\beta\langle x, y\rangle}\,d\mu\,d\mu + \int U\,d\mu, \qquad
    \dot x_i = \pm P_{x_i}\Big(\sum_j w_j e^{\beta\langle x_i, x_j\rangle}x_j + \nabla U(x_i)\Big), \qquad
    \dot E = \pm\sum_i w_i|\dot x_i|^2 . $$
 
-Only the unnormalised kernel makes a gradient flow with $U$ beside it; divided as a whole by
+Only an unnormalised kernel makes a gradient flow with $U$ beside it; divided as a whole by
 $Z_i = \sum_j w_je^{\beta\langle x_i, x_j\rangle}$ (`softmax_preconditioned`) the flow climbs, or descends, the same
 energy in the metric $w_iZ_i$.
 
@@ -19,43 +19,57 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..attention import AbstractEnergy, Softmax, Unnormalized
-from ..checks import whole
+from ..attention import AbstractAttention, Softmax, Unnormalized
+from ..checks import flag, whole
 from ..errors import InputError
-from ..pairsums import Full, Inner, pair_sums
-from ..parameters import Parameter, inverse_temperature
+from ..pairsums import Full, pair_sums
+from ..parameters import Parameter
 from ..registry import Entry, Param
-from ..spaces import AbstractSpace, Sphere, is_concrete, log_weights
-from ._model import AbstractModel
+from ..spaces import AbstractSpace, Sphere, log_weights
+from ._model import AbstractModel, check_parts
+from .block_energy import BlockEnergy
 from .perceptron import Perceptron
 from .schedules import at_time, depends_on_time
 
 
 class PerceptronBlock(AbstractModel):
-    r"""Unnormalised attention and a perceptron, on the sphere: the ascent of $E + U$, or with `repulsive` the descent.
+    r"""Attention and a perceptron, on the sphere: the ascent of $E + U$, or with `repulsive` the descent.
 
-    **Arguments:** `beta`; `perceptron`; `repulsive`, which changes the sign of the velocity; `softmax_preconditioned`,
-    which divides it by $Z_i$: attention becomes softmax attention, and $\dot E = \pm\sum_i w_iZ_i|\dot x_i|^2$.
+    **Arguments:**
+
+    - `beta`, the inverse temperature of unnormalised attention; `shifted=True` takes the exponent
+      $\beta(\langle x, y\rangle - 1)$, so that attention is $e^\beta$ times weaker beside the perceptron. Or any
+      `attention` map in its place.
+    - `perceptron`; `repulsive`, which changes the sign of the velocity.
+    - `softmax_preconditioned`, which divides the velocity by $Z_i$: attention becomes softmax attention, and
+      $\dot E = \pm\sum_i w_iZ_i|\dot x_i|^2$.
+
+    With a map that is no gradient in the metric of the perceptron there is no energy.
     """
 
     papers: ClassVar[tuple[str, ...]] = ("perceptron",)
 
-    beta: Any
+    attention: AbstractAttention
     perceptron: Perceptron
     repulsive: bool = eqx.field(static=True)
     softmax_preconditioned: bool = eqx.field(static=True)
 
     def __init__(
-        self, beta: Parameter, perceptron: Perceptron, repulsive: bool = False, softmax_preconditioned: bool = False
+        self,
+        beta: Parameter | None = None,
+        perceptron: Perceptron | None = None,
+        repulsive: bool = False,
+        softmax_preconditioned: bool = False,
+        *,
+        shifted: bool = False,
+        attention: AbstractAttention | None = None,
     ):
         if not isinstance(perceptron, Perceptron):
             raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
-        for name, flag in (("repulsive", repulsive), ("softmax_preconditioned", softmax_preconditioned)):
-            if not isinstance(flag, bool):
-                raise InputError(f"{name} = {flag!r} should be True or False.")
-        self.beta = inverse_temperature(beta)
         self.perceptron = perceptron
-        self.repulsive, self.softmax_preconditioned = repulsive, softmax_preconditioned
+        self.repulsive = flag("repulsive", repulsive)
+        self.softmax_preconditioned = flag("softmax_preconditioned", softmax_preconditioned)
+        self.attention = _attention(beta, attention, flag("shifted", shifted), softmax_preconditioned)
 
     @property
     def space(self) -> AbstractSpace:
@@ -63,12 +77,7 @@ class PerceptronBlock(AbstractModel):
 
     @property
     def clock(self) -> str:
-        return "SA" if self.softmax_preconditioned else "USA"
-
-    @property
-    def attention(self) -> Softmax | Unnormalized:
-        """The attention map beside the perceptron; its sign is that of the block."""
-        return Softmax(self.beta) if self.softmax_preconditioned else Unnormalized(self.beta)
+        return self.attention.clock
 
     @property
     def pairs(self) -> Full:
@@ -84,50 +93,36 @@ class PerceptronBlock(AbstractModel):
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
         here = at_time(self, t)
-        read, log_z = pair_sums(Inner(here.beta), x, x, x, log_w=log_weights(weights), reduce="exp", kernel=kernel)
-        drift = here.perceptron.gradient(x)
+        drift, attention = here.perceptron.gradient(x), here.attention
         if self.softmax_preconditioned:
+            values, log_w = attention.values(x), log_weights(weights)
+            read, log_z = pair_sums(attention.score, x, x, values, log_w=log_w, reduce="exp", kernel=kernel)
             velocity = read + jnp.exp(-log_z)[:, None] * drift
         else:
-            velocity = jnp.exp(log_z)[:, None] * read + drift
+            velocity = attention(x, x, weights, kernel=kernel) + drift
         return -velocity if self.repulsive else velocity
 
-    def energy(self) -> "BlockEnergy":
+    def energy(self) -> BlockEnergy:
         if depends_on_time(self):
             raise InputError("this model has no energy: its parameters change with time.")
-        if is_concrete(self.beta) and self.beta == 0:
-            raise InputError("at beta = 0 the energy of attention, 1/(2 beta), diverges; take beta > 0.")
-        return BlockEnergy(self)
+        return BlockEnergy(self.attention, self.perceptron, self.space, self.repulsive, self.softmax_preconditioned)
 
 
-class BlockEnergy(AbstractEnergy):
-    r"""$\frac1{2\beta}\sum_{ij}w_iw_je^{\beta\langle x_i, x_j\rangle} + \sum_iw_iU(x_i)$.
-
-    It has one scale, since attention and potential are not rescaled apart.
-    """
-
-    block: PerceptronBlock
-
-    @property
-    def scales(self) -> tuple[str, ...]:
-        return ("E+U",)
-
-    @property
-    def direction(self) -> int:
-        return -1 if self.block.repulsive else 1
-
-    def value(self, x, weights=None, *, scale=None, kernel="auto"):
-        self.scale(scale)
-        mass = jnp.full(x.shape[0], 1 / x.shape[0], x.dtype) if weights is None else weights
-        attention = self._attention.value(x, weights, scale="E", kernel=kernel)
-        return attention + jnp.sum(mass * self.block.perceptron.potential(x))
-
-    def log_metric(self, x, weights=None, *, scale=None):
-        return self._attention.log_metric(x, weights, scale="E")
-
-    @property
-    def _attention(self) -> AbstractEnergy:
-        return self.block.attention.energy(self.block.space)
+def _attention(beta: Any, attention: Any, shifted: bool, divided: bool) -> AbstractAttention:
+    """The map beside the perceptron: that of `beta` and its flags, or the one given."""
+    if (beta is None) == (attention is None):
+        raise InputError("give beta for unnormalised attention, or attention= for another map, and not both.")
+    if shifted and (divided or attention is not None):
+        raise InputError("shifted=True is about unnormalised attention with beta; drop it, or give beta alone.")
+    if attention is None:
+        return Softmax(beta) if divided else Unnormalized(beta, shifted=shifted)
+    check_parts(attention=attention)
+    if divided and not (attention.exponential and attention.row_stochastic):
+        raise InputError(
+            f"softmax_preconditioned=True divides by the sum of softmax attention, which {type(attention).__name__} "
+            "does not; give attention=af.Softmax(beta)."
+        )
+    return attention
 
 
 def drawn_block(

@@ -60,7 +60,7 @@ def at_time(tree: T, t: ArrayLike) -> T:
 def jump_times(tree: object) -> Float[Array, " j"] | None:
     """All jump times in an object, sorted; `None` if it has none."""
     nodes = [node for node in jax.tree.leaves(tree, is_leaf=is_schedule) if is_schedule(node)]
-    jumps = [node.jumps for node in nodes if hasattr(node, "jumps")]
+    jumps = [node.jumps for node in nodes if hasattr(node, "jumps") and node.jumps.size > 0]
     return jnp.sort(jnp.concatenate(jumps)) if jumps else None
 
 

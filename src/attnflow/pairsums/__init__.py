@@ -10,6 +10,7 @@ from ._engine import Accuracy as Accuracy
 from ._engine import Inputs as Inputs
 from ._engine import Problem as Problem
 from ._engine import choose_sums as choose_sums
+from ._groups import Groups as Groups
 from ._pairs import AbstractPairs as AbstractPairs
 from ._pairs import Causal as Causal
 from ._pairs import Full as Full
@@ -29,13 +30,14 @@ from ._scores import SquaredDistance as SquaredDistance
 from ._scores import check_width as check_width
 from ._traced_engines import noted_choices as noted_choices
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractPairSumEngine",
     "AbstractPairs",
     "AbstractReduction",
     "AbstractScore",
     "Full",
+    "Groups",
     "Hardmax",
     "Inner",
     "Pointwise",

@@ -1,20 +1,14 @@
-r"""The unit sphere of R^3, drawn by hand in orthographic projection.
-
-Matplotlib's own axes in space cannot hide a line behind a surface. Here each piece of a trail and each token knows its
-depth along the line of sight, so that what is behind the sphere is drawn faintly, below the shaded disc, and what is
-in front crisply above it.
-"""
+"""Tokens on the unit sphere of R^3; see `globe` for how it is drawn."""
 
 from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Circle
 
 from ._data import Camera, Frames
-from ._marks import SHADES, START, TOKEN, pale, segments, shades, strokes, time_bar, trail_width
-from ._style import INK
+from ._marks import SHADES, START, TOKEN, segments, shades, time_bar, trail_width
+from .globe import draw_discs, draw_globe, draw_lines, draw_triad, eye_of
 
 
 class Sphere:
@@ -24,11 +18,11 @@ class Sphere:
 
     def __init__(self, frames: Frames, trails: bool, camera: Camera | None = None):
         self.frames, self.trails = frames, trails
-        self.eye = _eye(*(camera or _facing(frames)))
+        self.eye = eye_of(*(camera or _facing(frames)))
 
     def stage(self, ax: Axes) -> None:
-        _globe(ax, self.eye)
-        _triad(ax, self.eye)
+        draw_globe(ax, self.eye)
+        draw_triad(ax, self.eye)
         if self.trails:
             time_bar(ax, self.frames)
         ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
@@ -38,9 +32,9 @@ class Sphere:
         frames = self.frames
         if self.trails and at > 0:
             pieces = segments(frames.xs[: at + 1]) @ self.eye.T
-            _by_depth(ax, pieces, shades(frames, at), SHADES, trail_width(frames.n))
-            _scatter(ax, frames.xs[0] @ self.eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
-        _scatter(ax, frames.xs[at] @ self.eye.T, frames.sizes, frames.edges, 3, TOKEN)
+            draw_lines(ax, pieces, shades(frames, at), SHADES, trail_width(frames.n))
+            _marks(ax, frames.xs[0] @ self.eye.T, np.full(frames.n, START["s"]), np.zeros(frames.n), 2.5, START)
+        _marks(ax, frames.xs[at] @ self.eye.T, frames.sizes, frames.edges, 3, TOKEN)
         ax.set_title(frames.caption(at, " on the sphere"))
 
 
@@ -48,68 +42,13 @@ def _facing(frames: Frames) -> Camera:
     """Elevation and azimuth from which most of the tokens' last places are well in front."""
     cameras = [(up, float(turn)) for up in (20.0, 35.0, 5.0, -15.0, -35.0) for turn in range(-180, 180, 15)]
     last = np.nan_to_num(frames.xs[-1])
-    seen = [frames.weights @ np.tanh(4 * (last @ _eye(*camera)[2] - 0.2)) for camera in cameras]
+    seen = [frames.weights @ np.tanh(4 * (last @ eye_of(*camera)[2] - 0.2)) for camera in cameras]
     return cameras[int(np.argmax(np.round(seen, 6)))]
 
 
-def _eye(elevation: float | int, azimuth: float | int) -> np.ndarray:
-    """Rows: the directions to the right, upwards and towards the viewer."""
-    e, a = np.radians([elevation, azimuth])
-    right = np.array([-np.sin(a), np.cos(a), 0.0])
-    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-    return np.stack([right, np.cross(towards, right), towards])
-
-
-def _globe(ax: Axes, eye: np.ndarray) -> None:
-    """A softly lit ball with meridians and parallels."""
-    u = np.linspace(-1, 1, 257)
-    right, up = np.meshgrid(u, u)
-    depth = np.sqrt(np.clip(1 - right**2 - up**2, 0, 1))
-    light = np.clip(-0.35 * right + 0.45 * up + 0.82 * depth, 0, 1)
-    grey = 0.84 + 0.15 * light
-    ball = np.stack([grey, grey + 0.004, grey + 0.01, np.where(right**2 + up**2 <= 1, 0.75, 0.0)], axis=-1)
-    rim = Circle((0, 0), 1, fill=False, ec="#9AA5B0", lw=0.9, zorder=1.6)
-    ax.imshow(np.clip(ball, 0, 1), extent=(-1, 1, -1, 1), origin="lower", zorder=1.2, interpolation="bilinear")
-    ax.add_patch(rim)
-
-    t = np.linspace(0, 2 * np.pi, 91)
-    turns = np.radians(np.arange(0, 180, 30))
-    heights = np.radians([-60, -30, 0, 30, 60])
-    meridians = [np.stack([np.cos(t) * np.cos(p), np.cos(t) * np.sin(p), np.sin(t)], 1) for p in turns]
-    parallels = [np.stack([np.cos(h) * np.cos(t), np.cos(h) * np.sin(t), np.sin(h) + 0 * t], 1) for h in heights]
-    lines = segments(np.stack([*meridians, *parallels], axis=1)) @ eye.T
-    _by_depth(ax, lines, np.zeros(len(lines), int), np.array([[0.62, 0.66, 0.70, 0.55]]), 0.5, above=1.4)
-
-
-def _triad(ax: Axes, eye: np.ndarray) -> None:
-    """The directions of the three axes, small in the lower left corner."""
-    corner = np.array([-1.0, -1.0])
-    for k in np.argsort(eye[2]):  # the nearest last
-        tip, label = corner + 0.15 * eye[:2, k], corner + 0.215 * eye[:2, k]
-        if np.linalg.norm(eye[:2, k]) < 0.25:  # pointing at the viewer: no length to stand beside
-            label = corner + np.array([0.06, 0.06])
-        ax.plot(*np.stack([corner, tip]).T, color=INK, lw=0.9, alpha=0.9 if eye[2, k] >= 0 else 0.45)
-        ax.text(label[0], label[1], f"$x_{k + 1}$", fontsize=8.5, ha="center", va="center")
-
-
-def _by_depth(
-    ax: Axes, pieces: np.ndarray, which: np.ndarray, colours: np.ndarray, width: float, above: float = 2.0
-) -> None:
-    """Line pieces (right, up, depth), each in a row of the colours: in front above the ball, behind pale."""
-    front = pieces[:, :, 2].mean(axis=1) >= 0
-    for chosen, colour, zorder in ((~front, pale(colours), 1.3), (front, colours, above)):
-        some = pieces[chosen, :, :2], which[chosen], colour
-        lines = strokes(*some, linewidths=width, zorder=zorder, capstyle="round")
-        ax.add_collection(lines, autolim=False)
-
-
-def _scatter(
+def _marks(
     ax: Axes, seen: np.ndarray, sizes: np.ndarray, edges: np.ndarray, zorder: float | int, marks: dict[str, Any]
 ) -> None:
-    """A disc per token: those behind pale and below what is in front, large ones below small ones."""
-    colour = np.array([to_rgba(marks["color"])])
-    others = {name: marks[name] for name in ("edgecolor", "label") if name in marks}
-    for behind, shade, level in ((True, pale(colour), 1.5), (False, colour, zorder)):
-        order = [i for i in np.argsort(-sizes, kind="stable") if (seen[i, 2] < 0) == behind]
-        x, y = seen[order, :2].T
-        ax.scatter(x, y, s=sizes[order], linewidth=edges[order], color=shade[0], zorder=level, **others)
+    """Discs of one kind."""
+    colours = np.tile(to_rgba(marks["color"]), (len(seen), 1))
+    draw_discs(ax, seen, sizes, edges, colours, zorder, marks.get("edgecolor"), marks.get("label"))

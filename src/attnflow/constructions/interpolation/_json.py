@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ...checks import finite_array, number
-from ...errors import FileError, InputError, shown
-from ...files import path_of, write_atomically
+from ...errors import shown
+from ...files import read_json, write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
 from ._blocks import Attention, Block, FeedForward, Role
 from ._data import problem, sequences
@@ -39,17 +39,7 @@ def written(path: str | os.PathLike, blocks: list[Block], arithmetic: Arithmetic
 
 
 def read(path: str | os.PathLike) -> Network:
-    try:
-        text = path_of(path).read_text()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
-    try:
-        return _network(json.loads(text))
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{path} is no interpolating transformer ({why}); give a file written by `save`.") from None
+    return read_json(path, _network, "interpolating transformer")
 
 
 def _network(record: Any) -> Network:

@@ -7,12 +7,12 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from ...errors import FileError, InputError, shown
-from ...files import path_of
+from ...errors import shown
+from ...files import parse_json, read_json
 
 FORMAT = "attnflow schedule 1"
 
@@ -24,25 +24,19 @@ def written(piece: Any) -> str:
 
 def read(path: str | os.PathLike, kinds: dict[str, Callable[..., Any]]) -> Any:
     """The piece in a file."""
-    try:
-        text = path_of(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is no JSON text; give a file written by `save`.") from None
-    return parsed(text, kinds, str(path))
+    return read_json(path, lambda record: _whole(record, kinds), "schedule", "`save` or `to_json`")
 
 
-def parsed(text: str, kinds: dict[str, Callable[..., Any]], source: str = "this text") -> Any:
+def parsed(text: str, kinds: dict[str, Callable[..., Any]]) -> Any:
     """The piece in a text."""
-    try:
-        record = json.loads(text, parse_constant=_no_number)
-        if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
-            raise ValueError(f"its format is not {FORMAT!r}")
-        return _piece(record, kinds)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{source} is no schedule ({why}); give what `save` or `to_json` wrote.") from None
+    remedy = "give what `save` or `to_json` wrote"
+    return parse_json(text, lambda record: _whole(record, kinds), "schedule", "this text", remedy)
+
+
+def _whole(record: Any, kinds: dict[str, Callable[..., Any]]) -> Any:
+    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    return _piece(record, kinds)
 
 
 def _record(piece: Any) -> dict[str, Any]:
@@ -73,6 +67,3 @@ def _piece(record: Any, kinds: dict[str, Callable[..., Any]], inside: bool = Fal
         raise ValueError(f"a piece {kind!r} has {', '.join(wanted)}, and this one {', '.join(map(str, fields))}")
     return kinds[kind](**fields)
 
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")

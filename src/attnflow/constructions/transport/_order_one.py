@@ -24,10 +24,10 @@ class Ordered:
     conditions: Affine
 
     def finished(self, middle: Schedule | None) -> Schedule:
-        """The schedule of the given problem."""
+        """The schedule of the given problem; where nothing helps, one piece that does not move."""
         kept = [] if middle is None else [_in_units_of(self.conditions, middle)]
-        stay = ReluPiece.translation(np.zeros(self.problem.d))
-        return Schedule([*self.before, *kept, *self.after] or [stay])
+        pieces = [*self.before, *kept, *self.after]
+        return Schedule(pieces or [ReluPiece.translation(np.zeros(len(self.conditions.mean)))])
 
 
 def ordered(problem: Problem, *, standard_base: bool = False) -> Ordered:

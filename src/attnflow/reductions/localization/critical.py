@@ -33,7 +33,7 @@ def criticality(
         if not isinstance(run.model, PerceptronBlock):
             raise InputError(f"this run is of {type(run.model).__name__}; give one of a PerceptronBlock.")
         at = whole("at", at, least=-len(run.xs), most=len(run.xs) - 1)
-        x, w, model = run.xs[at], run.weights, PerceptronBlock(run.model.beta, run.model.perceptron)
+        x, w, model = run.xs[at], run.weights, run.model
     else:
         if perceptron is None or beta is None:
             raise InputError("the energy of tokens depends on the potential; give perceptron= and beta=.")
@@ -46,13 +46,14 @@ def criticality(
         raise InputError("beta or the perceptron changes with time, and so do critical points; give both at one time.")
     largest = float(_steepest(model, x, None if w is None else w.astype(x.dtype)))
     if not np.isfinite(largest) and bool(jnp.isfinite(x).all()):
-        raise InputError(
-            f"e^beta overflows in {x.dtype} at beta = {float(model.beta):g}; take a smaller one, or float64."
-        )
+        beta = float(model.attention.score.beta)  # pyright: ignore[reportAttributeAccessIssue]
+        raise InputError(f"e^beta overflows in {x.dtype} at beta = {beta:g}; take a smaller one, or float64.")
     return largest
 
 
 @eqx.filter_jit
 def _steepest(model: PerceptronBlock, x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     slope = jnp.sqrt(jnp.sum(field(model, 0.0, x, w) ** 2, axis=-1))
+    if model.softmax_preconditioned:  # the field is divided by the metric
+        slope = slope * jnp.exp(model.energy().log_metric(x, w))
     return jnp.max(slope if w is None else jnp.where(w > 0, slope, 0))

@@ -9,7 +9,7 @@ from ..._measures import value
 PAGE = "docs/theory/relu-transport.md"
 MIXTURES = ("mix2", "mix3")
 CONSTANTS = {"mix2": 2.086, "mix3": 4.357}
-OURS = "A construction of ours for the claim of the paper, whose own constants are not known to us."
+DERIVED = "The page derives this construction for the claim of the paper, whose own constants are not known."
 
 
 def best(variable: str, target: str, *Ks: int) -> Callable[[Results], list[float]]:
@@ -62,7 +62,7 @@ CLAIMS = [
         measure=value("kl", part="best", target="mix3", K=64),
         source=f"{PAGE}, The line",
         provenance="derived",
-        note=OURS,
+        note=DERIVED,
     ),
     Claim(
         id="line-mix2",
@@ -74,7 +74,7 @@ CLAIMS = [
         measure=best("kl", "mix2", 16, 32, 64),
         source=f"{PAGE}, The line",
         provenance="derived",
-        note=OURS,
+        note=DERIVED,
     ),
     *(
         Claim(

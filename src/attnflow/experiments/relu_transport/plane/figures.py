@@ -42,7 +42,7 @@ def moons_three_ways(results: Results) -> Any:
     from attnflow import plot
 
     with plot.style():
-        figure = plot.new_figure(9.4, 3.4)
+        figure = plot.new_figure(9.4, 3.8)
         for axes, method in zip(figure.subplots(1, 3, sharey=True), ("field", "ridge", "grid"), strict=True):
             data = results.select(part="picture", method=method)
             _raster(axes, data["density"], data)

@@ -1,0 +1,62 @@
+r"""Attention without neurons: averaging, and softmax at a finite temperature.
+
+$V = I$, $B = 0$ is $\dot x = P_x\int y\,d\mu$, the same conformal flow for every point of a measure: a measure in an
+open hemisphere contracts to a point, in the end like $e^{-t}$. $V = I$, $B = \beta I$ is softmax attention, whose
+clusters depend on the measure. Neither has a closed form; they are integrated, for each measure by itself.
+"""
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from ...checks import whole
+from ...errors import InputError
+from ...spaces import Count, Number
+from ._checked import duration, signed
+from ._measure import Side
+from .piece import Role, TransformerPiece
+
+
+def full_averaging(d: Count, T: Number, *, speed: Number = 1.0, role: Role = "cluster") -> TransformerPiece:
+    r"""The piece with $V = cI$, $B = 0$; `speed` is $c$."""
+    return TransformerPiece(V=signed("speed", speed) * np.eye(_dimension(d)), T=duration(T), role=role)
+
+
+def softmax_attention(
+    d: Count, beta: Number, T: Number, *, speed: Number = 1.0, role: Role = "separate"
+) -> TransformerPiece:
+    r"""The piece with $V = cI$, $B = \beta I$."""
+    eye = np.eye(_dimension(d))
+    return TransformerPiece(V=signed("speed", speed) * eye, B=signed("beta", beta) * eye, T=duration(T), role=role)
+
+
+def _dimension(d: Count) -> int:
+    d = whole("d", d)
+    if d < 2:
+        raise InputError("d = 1 leaves two points of a sphere; take d >= 2.")
+    return d
+
+
+def integrated(piece: TransformerPiece, side: Side, t: float) -> np.ndarray:
+    """The flow of any piece for the time t, by Dormand and Prince's method of order eight."""
+
+    def velocity(_: float, y: np.ndarray) -> np.ndarray:
+        return _field(piece, side._replace(x=y.reshape(side.x.shape))).ravel()
+
+    y = (
+        solve_ivp(velocity, (0.0, t), side.x.ravel(), method="DOP853", rtol=1e-12, atol=1e-14)
+        .y[:, -1]
+        .reshape(side.x.shape)
+    )
+    return y / np.linalg.norm(y, axis=1, keepdims=True)
+
+
+def _field(piece: TransformerPiece, side: Side) -> np.ndarray:
+    """The velocities of measures side by side; where only means matter, of all at once."""
+    if piece.B.any():
+        return np.concatenate([piece.field(one.x, one.w) for one in side.split()])
+    x = side.x
+    force = np.maximum(x @ piece.U.T + piece.b, 0) @ piece.W.T
+    if piece.attends:
+        means = np.add.reduceat(side.w[:, None] * x, side.starts)
+        force = force + (means @ piece.V.T)[side.owner]
+    return force - np.sum(x * force, axis=1, keepdims=True) * x

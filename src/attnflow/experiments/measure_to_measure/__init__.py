@@ -1,0 +1,1 @@
+"""Experiments on arXiv:2411.04551, measure-to-measure interpolation with transformers."""
