@@ -330,6 +330,22 @@ def test_grids_say_what_they_leave_out():
     np.testing.assert_allclose(found.inverse(found.forward(x)), x, atol=1e-9)
 
 
+def test_nothing_to_do_and_nothing_to_say():
+    """A target that is the base already; samples that repeat, and samples in many dimensions, tell no divergence."""
+    for law, method in ((PLANE, "field"), (CLOUD, "ridge")):
+        found = af.transport(PLANE, law, budget=20, method=method)
+        assert found.switches == 0 and found.report(n=1000).kl.value == pytest.approx(0, abs=0.25)
+    for samples, words in (
+        (np.round(3 * CLOUD), "repetitions"),
+        (np.random.default_rng(0).normal(size=(400, 8)), "dimension 6"),
+    ):
+        target = laws.Samples(samples)
+        schedule = C.ridge_gaussianize(targets.in_plane("mix2"), 2, 1) if samples.shape[1] == 2 else None
+        schedule = schedule or C.Schedule([C.ReluPiece.translation(np.zeros(8))])
+        report = Transport.of(schedule, laws.StandardNormal(samples.shape[1]), target).report()
+        assert report.kl.value is None and words in report.kl.note
+
+
 def test_the_same_key_gives_the_same_schedule():
     law = targets.in_plane("mix2")
     one, other, third = (
@@ -413,6 +429,9 @@ NAN = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, CLOUD)
         (lambda: C.transport_1d(NORMAL, PLANE, 8), "dimension 2"),
         (lambda: C.transport_1d(NORMAL, CLOUD[:, 0], 8), "no distribution functions"),
         (lambda: C.transport_1d(NORMAL, stats.norm(scale=-1), 8), "valid ones"),
+        (lambda: C.transport_1d(NORMAL, stats.norm(0, 1e-12), 8), "too far apart for float64"),
+        (lambda: af.transport(PLANE, 1e-30 * CLOUD), "too far apart for float64"),
+        (lambda: af.transport(PLANE, 1e200 * CLOUD), "shift and rescale"),
         (lambda: laws.FromDensity(lambda x: x[:, 0], 4), "sample="),
         (
             lambda: laws.FromDensity(lambda x: np.full(len(x), np.nan), 2, box=([0, 0], [1, 1])).sample(5, key=KEY),

@@ -14,6 +14,7 @@ from .laws import AbstractLaw, GaussianMixture, Samples
 
 POINTS = 20_000  # that moments are taken of
 CUT = 0.005  # on each side, beyond which a point counts as if it stood there: moments of heavy tails may not exist
+SCALES, LARGEST = 1e10, 1e100  # the widest range of scales, and the largest entries, that are taken
 NEAR, CLOSE = 1.0, 2.6  # a mean, and a factor of a standard deviation, that need no change
 
 
@@ -64,10 +65,12 @@ def moments(name: str, law: AbstractLaw, rng: np.random.Generator) -> Affine:
     They are exact for a Gaussian; else points far out count as if they stood nearer.
     """
     if (mixture := law.mixture) is not None and len(mixture.weights) == 1:
-        return Affine(mixture.means[0], _root(name, mixture.covs[0]))
+        return _held(name, Affine(mixture.means[0], _root(name, mixture.covs[0])))
     x = law.x if isinstance(law, Samples) else law.draw(POINTS, rng)
     x = np.clip(x, *np.quantile(x, [CUT, 1 - CUT], axis=0))
-    return Affine(x.mean(axis=0), _root(name, np.atleast_2d(np.cov(x.T))))
+    if not (size := abs(x).max()) < LARGEST:
+        raise InputError(f"the {name} has entries of size {size:.1g}; shift and rescale it.")
+    return _held(name, Affine(x.mean(axis=0), _root(name, np.atleast_2d(np.cov(x.T)))))
 
 
 def _root(name: str, cov: np.ndarray) -> np.ndarray:
@@ -77,3 +80,15 @@ def _root(name: str, cov: np.ndarray) -> np.ndarray:
     if not variances[0] > 1e-14 * variances[-1]:
         raise InputError(f"the {name} lies in a hyperplane and has no density; leave out a coordinate.")
     return (axes * np.sqrt(variances)) @ axes.T
+
+
+def _held(name: str, affine: Affine) -> Affine:
+    """Refuse what float64 cannot: a piece adds to a point what brings it from one scale to another."""
+    scales = np.linalg.eigvalsh(affine.matrix)
+    largest, least = max(abs(affine.mean).max(), scales[-1], 1.0), min(scales[0], 1.0)
+    if not largest < SCALES * least:
+        raise InputError(
+            f"the {name} has means up to {abs(affine.mean).max():.2g} and standard deviations from {scales[0]:.2g} to "
+            f"{scales[-1]:.2g}, too far apart for float64; shift and rescale it."
+        )
+    return affine

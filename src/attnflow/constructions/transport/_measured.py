@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .result import Transport
 
 RADII = 10.0 ** np.arange(1, 19)  # up to which a divergence that is infinite is followed
-NO_DENSITY = Divergence(None, None, "the density of the target is not known, only samples")
-NO_BASE = Divergence(None, None, "the base is known by samples alone")
+NO_DENSITY = "the density of the target is not known, only samples"
+NO_BASE = "the base is known by samples alone"
+FEW, REPEATED = 6, 0.02  # dimensions where neighbours tell a density; share of samples that may be repetitions
 
 
 class Measured(NamedTuple):
@@ -36,6 +37,12 @@ class Measured(NamedTuple):
         return self._replace(notes=(*self.notes, *more))
 
 
+def unknown(why: str) -> Measured:
+    """Nothing could be measured."""
+    nothing = Divergence(None, None, why)
+    return Measured(nothing, nothing, nothing)
+
+
 def on_line(transport: "Transport") -> Measured | None:
     """By quadrature between kinks, of monotone maps between two laws with distribution functions."""
     base, target, schedule = transport.base.line, transport.target.line, transport.schedule
@@ -45,6 +52,7 @@ def on_line(transport: "Transport") -> Measured | None:
     found = line_divergences(schedule, base, target, kinks)
     reach = RADII if transport.check.kl is False else RADII[:0]
     truncated = truncated_kl(schedule, base, target, kinks, reach) if len(reach) else []
+    truncated = [(R, kl) for R, kl in truncated if np.isfinite(kl)]
     exact = (Divergence(value) for value in (found.kl, found.reverse_kl, found.tv))
     return Measured(*exact, mass=found.mass, truncated=tuple(truncated))
 
@@ -62,10 +70,11 @@ def on_grid(transport: "Transport") -> Measured:
     kl, reverse = (np.where(inside, p * ratio, 0.0) * weight).sum(), -(q * ratio * weight)[inside].sum()
     layers = "off the ramps of the shears, where the density is far too small"
     empty = float((q * weight)[~inside].sum())
+    off_target = Divergence(np.inf, None, f"{empty:.2g} of the mass lies where the target has none")
     held = f"The box holds {mass:.6g} of the mass of the target." if transport.target.normalized else ""
     return Measured(
         kl=Divergence(float(kl), 0.0, layers),
-        reverse_kl=Divergence(float(reverse), 0.0, layers + (f", and off {empty:.2g} of empty cells" if empty else "")),
+        reverse_kl=off_target if empty else Divergence(float(reverse), 0.0, layers),
         tv=Divergence(float((abs(p - q) * weight).sum() / 2)),
         mass=float((q * weight).sum()),
         notes=(held, "The target is renormalised to the box.") if held else (),
@@ -76,10 +85,9 @@ def by_samples(transport: "Transport", y: np.ndarray, n: int, rng: np.random.Gen
     """From points y of the target and n of the transport, with both densities."""
     known = _log_density_of_target(transport)
     if isinstance(known, str):
-        unknown = Divergence(None, None, known)
-        return Measured(unknown, unknown, unknown)
+        return unknown(known)
     if not hasattr(transport.base, "log_density"):
-        return Measured(NO_BASE, NO_BASE, NO_BASE)
+        return unknown(NO_BASE)
     x = transport.forward(_starts(transport, n, rng))
     at_target, at_flow = (Values(known(points), transport.log_density(points)) for points in (y, x))
     log_z = None if transport.target.normalized else log_mass(at_flow)
@@ -89,14 +97,19 @@ def by_samples(transport: "Transport", y: np.ndarray, n: int, rng: np.random.Gen
 def by_neighbours(transport: "Transport", y: np.ndarray) -> Measured:
     """From samples alone: their own log density is estimated by distances to neighbours among all others."""
     if not hasattr(transport.base, "log_density"):
-        return Measured(NO_BASE, NO_BASE, NO_BASE)
+        return unknown(NO_BASE)
     if transport.condition:
-        return Measured(NO_DENSITY, NO_DENSITY, NO_DENSITY)
+        return unknown(NO_DENSITY)
     assert isinstance(transport.target, Samples)
     others = _without(transport.target.x, y)
+    if transport.d > FEW:
+        return unknown(f"neighbours tell a density in dimension {FEW} at most; compare the mean log densities")
+    repeated = 1 - len(np.unique(transport.target.x, axis=0)) / transport.target.n
+    if repeated > REPEATED:
+        return unknown(f"{repeated:.0%} of the samples are repetitions, and such a law has no density")
     estimate = log_density_by_neighbours(y, others) - transport.log_density(y)
     note = f"estimated by neighbours among {len(others)} samples, on {len(y)} that were held back"
-    return Measured(mean_of(estimate, note), NO_DENSITY, NO_DENSITY)
+    return unknown(NO_DENSITY)._replace(kl=mean_of(estimate, note))
 
 
 def _starts(transport: "Transport", n: int, rng: np.random.Generator) -> np.ndarray:
@@ -112,7 +125,7 @@ def _log_density_of_target(transport: "Transport"):
     target = transport.target
     known = getattr(target, "log_density", None)
     if known is None or not transport.condition:
-        return known or NO_DENSITY.note
+        return known or NO_DENSITY
     if target.mixture is None:
         return "the density of the target given its condition is known of mixtures alone"
     given, chosen = target.mixture.marginal(transport.condition), list(transport.condition)

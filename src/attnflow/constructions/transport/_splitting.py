@@ -35,6 +35,11 @@ def lie(neurons: Neurons, duration: float, rng: np.random.Generator) -> Pieces:
 SPLITTINGS: dict[str, Callable[[Neurons, float, np.random.Generator], Pieces]] = {"strang": strang, "lie": lie}
 
 
+def still(d: int, duration: float) -> Pieces:
+    """One piece that moves nothing."""
+    return Pieces(np.zeros((1, d)), np.zeros((1, d)), np.ones(1), np.full(1, duration))
+
+
 def _in_order(neurons: Neurons, order: np.ndarray, times: np.ndarray) -> Pieces:
     return Pieces(neurons.W[order], neurons.A[order], neurons.b[order], times)
 

@@ -18,7 +18,7 @@ from ..schedules.checked import points
 from ._condition import coordinates
 from ._curve import Curve, Drawn
 from ._neurons import fit
-from ._splitting import SPLITTINGS, Pieces, joined
+from ._splitting import SPLITTINGS, Pieces, joined, still
 
 Method = Literal["strang", "lie"]
 RIDGE = 1e-5
@@ -87,7 +87,7 @@ def followed(
     if not isinstance(method, str) or method not in get_args(Method):
         raise InputError(f"method = {shown(method)}; choose one of {', '.join(SPLITTINGS)}.")
     slabs = [_slab((i + 0.5) / n_t, 1 / n_t, curve, m, method, condition, refine, rng) for i in range(n_t)]
-    return Schedule.from_arrays(*joined([slab for slab in slabs if len(slab.b)]))
+    return Schedule.from_arrays(*joined(slabs))
 
 
 def _slab(
@@ -102,6 +102,8 @@ def _slab(
 ) -> Pieces:
     x, u = curve.draw(t, POINTS if curve.exact else NOISY_POINTS, rng)
     u[:, list(condition)] = 0.0
+    if not u.any():
+        return still(x.shape[1], duration)
     neurons = fit(x, u, m, rng, candidates=CANDIDATES, refine=refine, ridge=RIDGE)
     neurons.W[:, list(condition)] = 0.0  # exactly: the fit of zero may be a rounding
     return SPLITTINGS[method](neurons, duration, rng)

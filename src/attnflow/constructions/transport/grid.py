@@ -12,15 +12,14 @@ import numpy as np
 from ...checks import whole
 from ...errors import InputError
 from ...spaces import Count, Numbers
-from ..schedules import AbstractPiece, MonotonePL, Schedule, ShearProfile
+from ..schedules import MonotonePL, Schedule
+from ..schedules._folding import unfold
 from .laws import AbstractLaw, Box, GridDensity, Law, UniformBox, as_law
 
 ETA = 1e-7  # width of a ramp over that of a cell
 LEAST = 1e-6  # mass of a cell over the largest one
 SEEN = 0.9  # of the mass of a law that the box must hold
 NODES = 6  # of the rule in a cell, along each side
-
-E1, E2 = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 
 
 def grid_transport(
@@ -75,28 +74,14 @@ def cell_rule(n: int, box: Box, nodes: int) -> tuple[np.ndarray, np.ndarray]:
 def schedule_of_cells(cells: GridDensity) -> Schedule:
     """The schedule of a density that is constant on cells: unfold, give every cell its mass, fold."""
     n, box = len(cells.weights), cells.box
-    unfold = unfolding(n, box)
+    there = unfold(n, 2, ETA, box=(box.low, box.high))
     # Rows are laid one after another, so cells are numbered along the first coordinate first.
     cumulated = np.concatenate([[0.0], np.cumsum(cells.weights.T.ravel())])
     cumulated[-1] = 1.0
     sources = box.low[0] + n * box.sides[0] * cumulated
     targets = box.low[0] + box.sides[0] * np.arange(n**2 + 1) / n
-    spread = MonotonePL(E1, sources, targets)
-    return Schedule([*unfold, spread, *(shear.inverted for shear in reversed(unfold))])
-
-
-def unfolding(n: int, box: Box) -> list[AbstractPiece]:
-    r"""Row r moves by r box lengths, then the columns of boxes move down by r rows each: one strip."""
-    rows = _staircase(n, box.low[1], box.sides[1] / n, box.sides[0], ETA * box.sides[1] / n)
-    boxes = _staircase(n, box.low[0], box.sides[0], -box.sides[1] / n, ETA * box.sides[0] / n)
-    return [ShearProfile(E2, E1, *rows), ShearProfile(E1, E2, *boxes)]
-
-
-def _staircase(n: int, start: float, length: float, height: float, ramp: float) -> tuple[np.ndarray, np.ndarray]:
-    """n steps: 0 on the first `length` after `start`, then `height`, and so on; ramps lie across the edges."""
-    edges = start + length * np.arange(1, n)
-    knots = np.stack([edges - ramp / 2, edges + ramp / 2], axis=1).ravel()
-    return knots, height * np.repeat(np.arange(n), 2)[1:-1].astype(float)
+    spread = MonotonePL([1.0, 0.0], sources, targets)
+    return Schedule([*there, spread, *(shear.inverted for shear in reversed(there))])
 
 
 def _law_or_function(density: Law | Callable[[np.ndarray], Numbers]) -> "AbstractLaw | Callable[[np.ndarray], Numbers]":

@@ -17,6 +17,7 @@ from ..schedules import MonotonePL, Schedule
 from .laws import Law, Line, as_law
 
 EDGE = float(ndtr(-5.0))  # mass of the base beyond the first knot, and beyond the last one
+DIGITS = 1e8  # the largest distance over the shortest interval
 FLOOR = 1e-6  # of the largest density of knots
 GRID, LARGEST, ROUNDS = 4001, 60_000, 12  # points of the first grid, and of one that was refined
 RESOLVED = 0.02  # the change of g from one point to the next
@@ -58,6 +59,12 @@ def optimal_knots(base: Law, target: Law, K: Count = 64) -> Knots:
     x = np.interp(wanted, grid.knots_up_to / grid.knots_up_to[-1], grid.x)
     x[0], x[-1] = grid.x[0], grid.x[-1]
     y = pushed(start, goal, x)
+    size, least = max(abs(x).max(), abs(y).max()), min(np.ptp(x), np.ptp(y))
+    if not size < DIGITS * least:
+        raise InputError(
+            f"the laws live between {x[0]:.2g} and {x[-1]:.2g} and between {y[0]:.2g} and {y[-1]:.2g}, too far apart "
+            "for float64; shift and rescale one."
+        )
     if (np.diff(x) <= 0).any() or (np.diff(y) <= 0).any():
         raise InputError(f"K = {K} knots are more than float64 can tell apart; take fewer.")
     slopes = np.exp(start.log_density(x[[0, -1]]) - goal.log_density(y[[0, -1]]))

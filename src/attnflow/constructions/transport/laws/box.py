@@ -14,12 +14,10 @@ from .line import Line
 from .tail import COMPACT, Tails
 
 
-@final
-class UniformBox(AbstractLaw):
-    r"""The uniform law on $\{\text{low} \le x \le \text{high}\}$, by default the unit square."""
+class AbstractBoxLaw(AbstractLaw):
+    """A law that lives on a box, `_box`."""
 
-    def __init__(self, low: Numbers = (0.0, 0.0), high: Numbers = (1.0, 1.0)):
-        self._box = checked_box(low, high)
+    _box: Box
 
     @property
     def d(self) -> int:
@@ -32,6 +30,14 @@ class UniformBox(AbstractLaw):
     @property
     def tails(self) -> Tails:
         return Tails(COMPACT, COMPACT)
+
+
+@final
+class UniformBox(AbstractBoxLaw):
+    r"""The uniform law on $\{\text{low} \le x \le \text{high}\}$, by default the unit square."""
+
+    def __init__(self, low: Numbers = (0.0, 0.0), high: Numbers = (1.0, 1.0)):
+        self._box = checked_box(low, high)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         return rng.uniform(*self._box, size=(n, self.d))
@@ -59,7 +65,7 @@ class UniformBox(AbstractLaw):
 
 
 @final
-class GridDensity(AbstractLaw):
+class GridDensity(AbstractBoxLaw):
     r"""A law on a box that is uniform on every cell of a grid: `weights (n_1, ..., n_d)`, divided by their sum.
 
     The first axis belongs to the first coordinate.
@@ -74,18 +80,6 @@ class GridDensity(AbstractLaw):
                 "for each side, and weights that are not negative, not all zero."
             )
         self.weights = p / p.sum()
-
-    @property
-    def d(self) -> int:
-        return len(self._box.low)
-
-    @property
-    def box(self) -> Box:
-        return self._box
-
-    @property
-    def tails(self) -> Tails:
-        return Tails(COMPACT, COMPACT)
 
     @cached_property
     def cell_sides(self) -> np.ndarray:

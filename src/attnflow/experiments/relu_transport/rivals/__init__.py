@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray
 
 POINTS = 20_000  # that divergences are measured on
-TIMED = 200_000  # points of which seconds are taken
+TIMED = 100_000  # points of which seconds are taken
 BUDGETS = {"quick": (29, 79, 199), "full": (29, 79, 199, 479, 1007)}
 FLOWS = {
     "quick": (("spline", 2, 8), ("spline", 4, 16), ("affine", 8, 16)),
