@@ -22,8 +22,7 @@ def build() -> MeasureMatching:
 def weights(schedule: TransformerSchedule) -> dict[str, np.ndarray]:
     """What the file holds: every piece lasts for one unit of time, and then nothing moves."""
     even = TransformerSchedule(piece.lasting(1.0) for piece in schedule).weights()
-    ended = {name: np.concatenate([even[name], 0 * even[name][:1]]) for name in ("V", "W", "U", "b")}
-    return ended | {"labels": np.repeat(np.arange(4), TOKENS)}
+    return {name: np.concatenate([even[name], 0 * even[name][:1]]) for name in ("V", "W", "U", "b")}
 
 
 if __name__ == "__main__":

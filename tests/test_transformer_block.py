@@ -115,6 +115,9 @@ def test_groups_are_measures_by_themselves():
     matrix = np.asarray(together.attention.matrix(jnp.asarray(X), None, pairs=together.pairs))
     np.testing.assert_array_equal(matrix > 0, labels[:, None] == labels)
     assert Groups(labels).T.labels is not None and Groups(labels).reflexive and not Groups(labels).complete
+    halves, same = Groups(count=2), Groups([0, 0, 0, 1, 1])
+    i = jnp.arange(5)
+    np.testing.assert_array_equal(halves.log_weight(i, i, 5, 5), same.log_weight(i, i, 5, 5))
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -137,6 +140,7 @@ def test_groups_are_measures_by_themselves():
          "divides by the sum"),
         (lambda: af.PerceptronBlock(1.0, PERCEPTRON, shifted=1), "True or False"),
         (lambda: Groups([0.5]), "give one integer per token"),
+        (lambda: Groups(), r"Groups\(count=4\)"),
         (lambda: af.simulate(af.SelfAttention(beta=1.0, pairs=Groups([0, 1])), X, t1=1.0), "one label per token"),
     ],
 )  # fmt: skip

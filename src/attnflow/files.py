@@ -62,9 +62,14 @@ def read_json(path: str | os.PathLike, build: Callable[[Any], Read], what: str, 
 
 
 def parse_json(text: str, build: Callable[[Any], Read], what: str, source: str, remedy: str) -> Read:
-    """What `build` makes of a JSON text; anything that goes wrong on the way is the text's fault."""
+    """What `build` makes of a JSON text."""
+    return parsed(lambda: build(json.loads(text, parse_constant=_no_number)), what, source, remedy)
+
+
+def parsed(build: Callable[[], Read], what: str, source: str, remedy: str) -> Read:
+    """What `build` makes of foreign data; anything that goes wrong on the way is the data's fault."""
     try:
-        return build(json.loads(text, parse_constant=_no_number))
+        return build()
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         why = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{source} is no {what} ({why}); {remedy}.") from None

@@ -91,6 +91,7 @@ ROWS = [
     Call("pairsums.Inner", arguments=arguments(beta=2.0, B=SYMMETRIC), without=OBJECT),
     Call("pairsums.SquaredDistance", arguments=arguments(g=2.0, Q=MATRIX, K=SYMMETRIC), without=OBJECT),
     Call("pairsums.Groups", arguments=lambda: {"labels": np.array([0, 0, 1])}, without=OBJECT),
+    Call("pairsums.Groups", case="count", arguments=arguments(count=4), without=OBJECT),
     Call("pairsums.Full", arguments=lambda: {"skip": np.arange(5)}, without=OBJECT),
     Call("Causal", arguments=arguments(slope=0.5), without=OBJECT),
     Call("pairsums.Positional", arguments=arguments(weights=np.array([1.0, 0.5, 0.25])), without=OBJECT),

@@ -1,6 +1,5 @@
 """Runs as NetCDF4 files: arrays as variables, everything else in one JSON attribute."""
 
-import io
 import json
 from os import PathLike
 from typing import Any
@@ -9,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import AttnflowError, AttnflowWarning, FileError
-from ..files import path_of, write_atomically
+from ..files import write_atomically
 from ._model_json import NotStorable, decode, encode
+from .netcdf import ATTRIBUTE, FORMAT, read
 from .outcome import Outcome
 from .run import Info, Run
-
-FORMAT = 1
-ATTRIBUTE = "attnflow"
 
 
 def to_dataset(run: Run):
@@ -81,30 +78,6 @@ def load(path: str | PathLike) -> Run:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path} is not a complete attnflow run ({error!r}); write it again with run.save.") from error
-
-
-def read(path: str | PathLike) -> tuple[Any, dict[str, Any]]:
-    """The dataset in a file and its JSON header; a missing, truncated or foreign file raises a `FileError`."""
-    import xarray as xr
-
-    try:
-        data = path_of(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}.") from error
-    try:
-        with xr.open_dataset(io.BytesIO(data), engine="h5netcdf") as opened:
-            dataset = opened.load()
-    except Exception as error:  # h5py raises many kinds on damaged bytes
-        raise FileError(f"{path} is damaged, or not a NetCDF4 file; write it again.") from error
-    if ATTRIBUTE not in dataset.attrs:
-        raise FileError(f"{path} is a NetCDF file, but attnflow did not write it.")
-    try:
-        header = dict(json.loads(dataset.attrs[ATTRIBUTE]))
-    except (TypeError, ValueError) as error:
-        raise FileError(f"{path} has an attribute {ATTRIBUTE!r} that attnflow did not write.") from error
-    if header.get("format", 0) > FORMAT:
-        raise FileError(f"{path} was written by a newer attnflow (format {header['format']}); upgrade to read it.")
-    return dataset, header
 
 
 def _warn_of_precision(path: str | PathLike, dtype: str) -> None:

@@ -1,6 +1,5 @@
 """Schedules as JSON or NetCDF4, every number to the last digit; a file brings in numbers, and nothing else."""
 
-import io
 import json
 import os
 from pathlib import Path
@@ -9,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...checks import finite_array, number
-from ...errors import FileError, InputError, shown
-from ...files import parse_json, path_of, read_json, write_atomically
+from ...errors import shown
+from ...files import parsed, path_of, read_json, write_atomically
+from ...flows.netcdf import ATTRIBUTE
+from ...flows.netcdf import read as read_netcdf
 from .piece import ROLES, TransformerPiece
 
 FORMAT = "attnflow transformer schedule 1"
@@ -44,12 +45,13 @@ def to_dataset(schedule: Any):
 
     weights = schedule.weights()
     header = {
-        "format": FORMAT,
+        "format": 1,
+        "content": WHAT,
         "widths": [piece.width for piece in schedule],
         "roles": [piece.role for piece in schedule],
     }
     variables = {name: (DIMENSIONS[name], weights[name]) for name in DIMENSIONS}
-    return xarray.Dataset(variables, attrs={"attnflow": json.dumps(header)})
+    return xarray.Dataset(variables, attrs={ATTRIBUTE: json.dumps(header)})
 
 
 def _record(piece: TransformerPiece) -> dict[str, Any]:
@@ -85,27 +87,14 @@ def _piece(record: Any, d: int) -> TransformerPiece:
 
 
 def _of_dataset(path: str | os.PathLike) -> list[TransformerPiece]:
-    import xarray
-
-    try:
-        data = path_of(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
-    try:
-        with xarray.open_dataset(io.BytesIO(data), engine="h5netcdf") as opened:
-            dataset = opened.load()
-    except Exception as error:  # h5py raises many kinds on damaged bytes
-        raise FileError(f"{path} is damaged, or not a NetCDF4 file; write it again.") from error
-    text = dataset.attrs.get("attnflow")
-    if not isinstance(text, str):
-        raise InputError(f"{path} is a NetCDF file, but attnflow did not write it.")
-    return parse_json(text, lambda header: _sliced(header, dataset), WHAT, str(path), "give a file written by `save`")
+    dataset, header = read_netcdf(path)
+    return parsed(lambda: _sliced(header, dataset), WHAT, str(path), "give a file written by `save`")
 
 
 def _sliced(header: Any, dataset: Any) -> list[TransformerPiece]:
     """The pieces of stacked arrays, each with as many neurons as it had."""
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
+    if header.get("content") != WHAT:
+        raise ValueError(f"it holds {shown(header.get('content'))}")
     arrays = {name: finite_array(name, dataset[name].values) for name in DIMENSIONS}
     for name, dims in DIMENSIONS.items():
         if dataset[name].dims != dims:
