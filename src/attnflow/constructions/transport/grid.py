@@ -13,7 +13,7 @@ from ...checks import whole
 from ...errors import InputError
 from ...spaces import Count, Numbers
 from ..schedules import MonotonePL, Schedule
-from ..schedules._folding import unfold
+from ..schedules.folding import unfold
 from .laws import AbstractLaw, Box, GridDensity, Law, UniformBox, as_law
 
 ETA = 1e-7  # width of a ramp over that of a cell
