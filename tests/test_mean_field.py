@@ -349,7 +349,7 @@ def test_an_unresolved_law_gives_its_reasons(law):
         ({"t1": None, "ts": [1.0, 0.0]}, "increasing times"),
         ({"save": 0}, "save = 0 is too small"),
         ({"cfl": 2.0}, "no part of a cell"),
-        ({"throw": "no"}, "True or False"),
+        ({"throw": "no"}, "neither True nor False"),
         ({"kernel": None}, "is no name"),
         ({"max_steps": 0}, "max_steps = 0"),
         ({"model": af.SelfAttention(beta=1.0, pairs=af.Causal())}, "Causal pairs distinguish tokens"),

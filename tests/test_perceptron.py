@@ -225,7 +225,7 @@ CHANGING = af.models.Perceptron(
         (lambda: af.models.Perceptron.from_weights(A, A), r"\(d, K\)"),
         (lambda: af.PerceptronBlock(-1.0, CIRCLE), "beta = -1 is negative"),
         (lambda: af.PerceptronBlock(1.0, "relu"), "is no perceptron"),
-        (lambda: af.PerceptronBlock(1.0, CIRCLE, repulsive=1), "True or False"),
+        (lambda: af.PerceptronBlock(1.0, CIRCLE, repulsive=1), "neither True nor False"),
         (lambda: block().perceptron.gradient(np.ones((2, 2))), "dimension 3 and tokens 2"),
         (lambda: CIRCLE.potential(1.0), "one number has none"),
         (lambda: CIRCLE.potential("x"), "not an array of numbers"),
