@@ -5,6 +5,8 @@ depth along the line of sight, so that what is behind the sphere is drawn faintl
 in front crisply above it.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
@@ -71,7 +73,7 @@ def draw_discs(
     """A disc per token `(right, up, depth)`, in its own row of `colours`: those behind pale and below what is in front,
     large ones below small ones.
     """
-    others = {} if edgecolor is None else {"edgecolor": edgecolor}
+    others: dict[str, Any] = {} if edgecolor is None else {"edgecolor": edgecolor}
     for behind, shades, level in ((True, pale(colours), 1.5), (False, colours, zorder)):
         order = [i for i in np.argsort(-sizes, kind="stable") if (seen[i, 2] < 0) == behind]
         x, y = seen[order, :2].T
