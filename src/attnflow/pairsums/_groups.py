@@ -46,8 +46,12 @@ class Groups(AbstractPairs):
         if n != m or (self.labels is not None and self.labels.shape != (n,)):
             given = "" if self.labels is None else f" and {self.labels.shape[0]} labels"
             raise InputError(f"there are {n} queries, {m} keys{given}; give one label per token.")
-        mine, theirs = (k * self.count // n if self.labels is None else self.labels[k] for k in (i, j))
-        return jnp.where(mine[:, None] == theirs[None, :], 0.0, -jnp.inf)
+        return jnp.where(self._label(i, n)[:, None] == self._label(j, n)[None, :], 0.0, -jnp.inf)
+
+    def _label(self, i: Int[Array, " a"], n: int) -> Int[Array, " a"]:
+        if self.labels is not None:
+            return self.labels[i]
+        return i * (self.count or 1) // n
 
     @property
     def T(self) -> "Groups":

@@ -52,7 +52,7 @@ def _random(cell: Cell) -> "xarray.Dataset":
     (first, second), goals = _task(cell["seed"], FRACTION)
     rng, rows = rng_of(cell["seed"], 401), []
     for _ in range(cell["draws"]):
-        size = rng.exponential(2.0, 4)
+        size = rng.exponential(2.0, 2)
         schedule = TransformerSchedule(
             TransformerPiece(W=s * rng.normal(size=(3, 3)), U=rng.normal(size=(3, 3)), b=rng.normal(size=3))
             for s in size
