@@ -311,8 +311,14 @@ def test_only_failed_goes_on_where_it_was_interrupted(site, tmp_path):
     before = {p: p.stat().st_mtime_ns for p in root.glob("toy-squares/*.nc")}
     process = start(site, *again, TOY_SLEEP="0.5", TOY_LIE="1")
 
+    def is_new(path):
+        try:
+            return path.stat().st_mtime_ns != before[path]
+        except FileNotFoundError:  # removed, and not yet computed again
+            return False
+
     def renewed():
-        return [p for p in root.glob("toy-squares/*.nc") if p.stat().st_mtime_ns != before[p]]
+        return [p for p in root.glob("toy-squares/*.nc") if is_new(p)]
 
     deadline = time.monotonic() + 60
     while len(renewed()) < 2 and time.monotonic() < deadline:
