@@ -5,6 +5,8 @@ $$ \dot x_i = P_{x_i}\big(\Gamma_\mu(x_i) + W\sigma(Ux_i + b)\big), \qquad \mu =
 With parameters that are constant on intervals of time (`Piecewise`) it is a transformer with one layer for each.
 """
 
+from typing import ClassVar
+
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..attention import AbstractAttention, AbstractEnergy
@@ -28,6 +30,8 @@ class TransformerBlock(AbstractModel):
 
     ??? cite "Measure-to-measure interpolation using Transformers, Geshkovski et al. (arXiv:2411.04551)"
     """
+
+    papers: ClassVar[tuple[str, ...]] = ("measure-to-measure",)
 
     attention: AbstractAttention | None
     feed_forward: FeedForward | None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray
 
 TOKENS, PIECES, WIDTH, STARTS = 20, 8, 16, 8
-EPOCHS = {"quick": 300, "full": 3000}
+EPOCHS = {"quick": 300, "full": 1500}
 
 
 def cells(scale: str) -> list[Cell]:

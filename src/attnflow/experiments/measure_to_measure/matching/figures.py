@@ -104,7 +104,12 @@ def averaging_to_points(results: Results) -> Any:
         right.loglog(eps, eps, color="#8A949E", lw=0.9, ls=(0, (4, 3)))
         for at in zip(eps, data["away"].values, time, strict=True):
             right.annotate(f"$t = {at[2]:.1f}$", at[:2], (7, -9), textcoords="offset points", fontsize=9)
-        right.set(xlabel=r"$\varepsilon$", ylabel="largest $W_2$ at the end", xlim=(3e-8, 2e-2))
+        right.set(
+            xlabel=r"$\varepsilon$",
+            ylabel="largest $W_2$ at the end",
+            xlim=(3e-8, 2e-2),
+            ylim=(data["away"].min() / 5, 2e-3),
+        )
         for ax in (left, right):
             ax.grid()
         left.legend()

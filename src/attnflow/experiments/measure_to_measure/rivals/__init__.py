@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 N, TOKENS = 3, 8  # of the trained task
 PIECES, WIDTH, STARTS = 12, 3, 6
-EPOCHS = {"quick": 300, "full": 5000}
+EPOCHS = {"quick": 300, "full": 1500}
 
 
 def cells(scale: str) -> list[Cell]:

@@ -26,8 +26,9 @@ def softmax_against_rank_one(results: Results) -> Any:
             generic += data["separation"].sel(way="generic").values.tolist()
         left.axhline(np.median(generic), color=plot.PALETTE["vermillion"], lw=1.3, label="rank one, 2 pieces")
         left.set_xticks(BETAS, [f"{beta:g}" for beta in BETAS])
+        left.set_yticks([0.005, 0.01, 0.02, 0.05], ["0.005", "0.01", "0.02", "0.05"])
         left.minorticks_off()
-        left.set(xlabel=r"inverse temperature $\beta$", ylabel="smallest distance of atoms")
+        left.set(ylim=(0.004, 0.06), xlabel=r"inverse temperature $\beta$", ylabel="smallest distance of atoms")
         names = {"generic": ("rank one", "vermillion"), "softmax": (r"softmax, $\beta = 1$", "blue")}
         for k, (way, (_, colour)) in enumerate(names.items()):
             clear = [float(data["clearance"]) for _, data in results.where(part="ways", way=way)]
