@@ -74,7 +74,7 @@ def main() -> None:
     with console.status("the page ..."):
         record["page"] = explorer.measure()
     for name, numbers in record["page"].items():
-        console.print(f"{name}: {explorer.told(numbers)}")
+        console.print(f"{name}: {explorer.summary(numbers)}")
     if arguments.save:
         path = Path(__file__).parent / "results" / f"{arguments.save}.json"
         path.parent.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """`python -m benchmarks.against FOLDER [--save NAME]`: this checkout and another one, which take turns.
 
-Each has a process of its own, which computes a piece of work when it is told to and says how many seconds that took. A
+Each has a process of its own, which computes a piece of work on request and reports how many seconds that took. A
 busy machine slows both; the best run of each counts. Where more threads want to run than there are cores, seconds say
 little about how work is shared; the processor's time, of all threads together, still says how much work there is.
 """
@@ -117,7 +117,7 @@ def turn(process: subprocess.Popen, name: str) -> tuple[float, float, float]:
 def compare(before: Path) -> list[dict]:
     """Pairs per second of both, in thousand millions, and how many times faster, and cheaper, this checkout is."""
     contestants = {"attnflow": start(HERE.parent), "before": start(before)}
-    found = []
+    measured = []
     for name in CASES:
         best, busy = (dict.fromkeys(contestants, float("inf")) for _ in range(2))
         pairs, begin = 0.0, time.perf_counter()
@@ -129,11 +129,11 @@ def compare(before: Path) -> list[dict]:
                 break
         rates = {who: pairs / seconds / 1e9 for who, seconds in best.items()}
         ratio, cheaper = rates["attnflow"] / rates["before"], busy["before"] / busy["attnflow"]
-        found.append({"work": name, "gpairs": rates, "ratios": {"before": ratio, "before, processor time": cheaper}})
+        measured.append({"work": name, "gpairs": rates, "ratios": {"before": ratio, "before, processor time": cheaper}})
         print(f"{name:40} {rates['attnflow']:6.2f} Gpair/s  {ratio:5.2f}x, processor {cheaper:5.2f}x", flush=True)
     for process in contestants.values():
         process.communicate()
-    return found
+    return measured
 
 
 def main() -> None:

@@ -71,17 +71,17 @@ def measure() -> dict[str, Any]:
     except BaseException as error:  # no Chromium, or no Playwright
         return {"page": f"not measured: {error}"}
     cases = [(500, "float64"), (2000, "float64"), (2000, "float32")]
-    found: dict[str, Any] = {f"page, {n} tokens, {dtype}": rates(n, dtype) for n, dtype in cases}
-    return {**found, "20 visitors, 200 tokens each": crowd()}
+    measured: dict[str, Any] = {f"page, {n} tokens, {dtype}": rates(n, dtype) for n, dtype in cases}
+    return {**measured, "20 visitors, 200 tokens each": crowd()}
 
 
-def told(numbers: Any) -> str:
+def summary(numbers: Any) -> str:
     return numbers if isinstance(numbers, str) else ", ".join(f"{k} {v:.3g}" for k, v in numbers.items())
 
 
 def main() -> None:
     for name, numbers in measure().items():
-        print(f"{name}: {told(numbers)}")
+        print(f"{name}: {summary(numbers)}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def system(n: int, d: int, kind: str = "softmax") -> dict[str, Any]:
     e = (s == s.max(1, keepdims=True)).astype(float) if kind == "hardmax" else np.exp(BETA * (s - 1))
     exact = e @ x.astype(float) / e.sum(1, keepdims=True)
     attention = af.Hardmax() if kind == "hardmax" else af.Softmax(beta=BETA)
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for kernel in ("direct", "blocked", "dense"):
         if kernel == "dense" and n > 32768:
             continue
@@ -87,7 +87,11 @@ def system(n: int, d: int, kind: str = "softmax") -> dict[str, Any]:
         compile_seconds = time.perf_counter() - start
         took = seconds(lambda p=program: p(tokens))
         error = float(np.abs(np.asarray(program(tokens))[some] - exact).max())
-        found[f"attnflow {kernel}"] = {"gpairs": pairs / took / 1e9, "error": error, "compile_seconds": compile_seconds}
+        measured[f"attnflow {kernel}"] = {
+            "gpairs": pairs / took / 1e9,
+            "error": error,
+            "compile_seconds": compile_seconds,
+        }
     if importlib.util.find_spec("torch"):
         import torch
 
@@ -106,8 +110,8 @@ def system(n: int, d: int, kind: str = "softmax") -> dict[str, Any]:
             with torch.no_grad():
                 took = seconds(run, torch_wait, 3)
                 error = float(np.abs(run().reshape(n, d)[some].cpu().numpy() - exact).max())
-            found[name] = {"gpairs": pairs / took / 1e9, "error": error}
-    return found
+            measured[name] = {"gpairs": pairs / took / 1e9, "error": error}
+    return measured
 
 
 def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 4096, steps: int = 100) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
     model = af.SelfAttention(attention, pairs=af.Causal() if kind == "causal" else af.pairsums.Full())
     long = 50 * steps  # draws and statistics take milliseconds, which few steps would not
     pairs = float(realizations) * n * n
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for engine, count in (("fused", long), ("batched", steps)):
         run = lambda engine=engine, count=count: af.ensemble(  # noqa: E731
             model,
@@ -135,12 +139,12 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
         )
         first = run()
         best = min(run().stats["run_seconds"] for _ in range(3))
-        found[f"attnflow {engine}"] = {
+        measured[f"attnflow {engine}"] = {
             "gpairs": pairs * count / best / 1e9,
             "compile_seconds": first.stats["compile_seconds"],
         }
     if kind == "softmax":
-        found["attnflow fused, steps alone"] = fused_steps(d, n, realizations, steps)
+        measured["attnflow fused, steps alone"] = fused_steps(d, n, realizations, steps)
     if importlib.util.find_spec("torch"):
         import torch
 
@@ -161,8 +165,8 @@ def ensemble(d: int, kind: str = "softmax", n: int = 32, realizations: int = 409
                     x = x / x.norm(dim=-1, keepdim=True)
             return x
 
-        found["PyTorch eager"] = {"gpairs": pairs * steps / seconds(eager, torch_wait, 2) / 1e9}
-    return found
+        measured["PyTorch eager"] = {"gpairs": pairs * steps / seconds(eager, torch_wait, 2) / 1e9}
+    return measured
 
 
 def fused_steps(d: int, n: int, realizations: int, steps: int) -> dict[str, float]:
@@ -215,7 +219,7 @@ def growth() -> dict[str, Any]:
     return {"tokens": sizes, "seconds": took, "slope": float(np.polyfit(np.log(sizes[-3:]), np.log(took[-3:]), 1)[0])}
 
 
-def told(who: str, numbers: dict[str, float]) -> str:
+def summary(who: str, numbers: dict[str, float]) -> str:
     return f"{who} {numbers['gpairs']:.0f}" + (f" (error {numbers['error']:.0e})" if "error" in numbers else "")
 
 
@@ -235,7 +239,7 @@ def main() -> None:
     record: dict[str, Any] = {"machine": {**description(), "gpu": jax.devices()[0].device_kind}, "cases": {}}
     for name, measure in cases.items():
         record["cases"][name] = numbers = measure()
-        print(f"{name}, Gpair/s: {', '.join(told(who, v) for who, v in numbers.items())}", flush=True)
+        print(f"{name}, Gpair/s: {', '.join(summary(who, v) for who, v in numbers.items())}", flush=True)
     for name, measure in (("ceilings", ceilings), ("growth, d=3", growth), ("agreement with float64", agreement)):
         record[name] = measure()
         print(f"{name}: {record[name]}", flush=True)

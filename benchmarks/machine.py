@@ -24,7 +24,7 @@ def ceilings() -> dict[str, float]:
     def exponentials(x):
         return jax.lax.fori_loop(0, repeats, lambda _, y: jnp.exp(-y), x)
 
-    found = {}
+    rates = {}
     for name in ("float32", "float64"):
         x = jnp.asarray(np.random.default_rng(0).standard_normal((256, 512)), name)
         exp = jax.jit(exponentials).lower(x).compile(compiler_options())
@@ -38,9 +38,9 @@ def ceilings() -> dict[str, float]:
             },
             rounds=8,
         )
-        found[f"exp {name}"] = cores * repeats * x.size / best["exp"] / 1e9
-        found[f"multiply-add {name}"] = a.shape[0] ** 3 / best["multiply-add"] / 1e9
-    return found
+        rates[f"exp {name}"] = cores * repeats * x.size / best["exp"] / 1e9
+        rates[f"multiply-add {name}"] = a.shape[0] ** 3 / best["multiply-add"] / 1e9
+    return rates
 
 
 def description() -> dict[str, str]:

@@ -54,9 +54,9 @@ def results() -> Iterator[dict[str, object]]:
         }
 
 
-def growth(found: list[dict[str, object]]) -> float:
+def growth(cases: list[dict[str, object]]) -> float:
     """The exponent of n in the time, from the cases on the circle that differ in n alone."""
-    seconds = [float(str(case["seconds"])) for case in found[:3]]
+    seconds = [float(str(case["seconds"])) for case in cases[:3]]
     return float(np.polyfit(np.log([n for _, n, _ in CASES[:3]]), np.log(seconds), 1)[0])
 
 
@@ -69,17 +69,17 @@ def main() -> None:
     """The table alone: `python -m benchmarks.spectral`."""
     af.precision("float64")
     begin = time.perf_counter()
-    found = []
+    cases = []
     for case in results():
-        found.append(case)
+        cases.append(case)
         print(line(case), flush=True)
-    print(f"seconds grow like n^{growth(found):.2f} on the circle ({time.perf_counter() - begin:.0f} s in all)")
+    print(f"seconds grow like n^{growth(cases):.2f} on the circle ({time.perf_counter() - begin:.0f} s in all)")
 
 
 def line(case: dict[str, object]) -> str:
     ratios: dict[str, float] = case["ratios"]  # pyright: ignore[reportAssignmentType]
-    told = ", ".join(f"{ratio:.0f}x {who}" for who, ratio in ratios.items())
-    return f"{case['work']}: {case['seconds']:.3f} s, {case['modes']} modes, error {case['error']:.0e}, {told}"
+    speedups = ", ".join(f"{ratio:.0f}x {who}" for who, ratio in ratios.items())
+    return f"{case['work']}: {case['seconds']:.3f} s, {case['modes']} modes, error {case['error']:.0e}, {speedups}"
 
 
 if __name__ == "__main__":

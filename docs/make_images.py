@@ -41,9 +41,9 @@ def lost_in_the_middle() -> None:
     """What the last token still knows of each earlier one: simulated, and in closed form."""
     af.precision("float64")
     setting = {"beta": 1.0, "context_slope": 1.0, "modes": 6}
-    found = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
+    estimate = af.reductions.causal.estimate_correlations(jax.random.key(0), n=128, t=1.0, replicas=10_000, **setting)
     edges = (0, 4, 8, 16, 24, 32, 48, 64, 80, 96, 112, 127)
-    figure = af.plot.retrieval_profile(1.0, **setting, points=found.profile(edges=edges), n=128)
+    figure = af.plot.retrieval_profile(1.0, **setting, points=estimate.profile(edges=edges), n=128)
     af.plot.save(figure, IMAGES / "lost-in-the-middle.png", dpi=130)
 
 
@@ -101,6 +101,38 @@ def relu_timeline() -> None:
     af.plot.save(moons().timeline(points), IMAGES / "relu-timeline.png", dpi=120)
 
 
+def relu_transport() -> None:
+    """A normal law becomes two half-moons along a field: six times of the way, and a film."""
+    from attnflow.experiments.relu_transport.targets import in_plane
+
+    af.precision("float64")
+    base = af.constructions.laws.StandardNormal(2)
+    schedule = af.transport(base, in_plane("moons"), budget=467, method="field").schedule
+    x = base.sample(400, key=jax.random.key(0))
+    # Small enough for the repository.
+    schedule.animate(IMAGES / "relu-transport.gif", x, base, frames=20, fps=5, dpi=42)
+
+
+def transport_errors() -> None:
+    """Errors on the line against switches, with the predicted constants; the half-moons by all methods."""
+    import tempfile
+
+    from attnflow.experiments.relu_transport import line, plane, shapes
+
+    for module, figures in (
+        (line, ("error_against_switches", "truncated_divergence")),
+        (plane, ("divergence_against_switches", "moons_three_ways")),
+        (shapes, ("shapes_and_copies",)),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            module.EXPERIMENT.reproduce(folder)
+            results = module.EXPERIMENT.results(folder)
+            for draw in module.EXPERIMENT.figures:
+                if draw.__name__ in figures:
+                    name = draw.__name__.replace("_", "-")
+                    af.plot.save(draw(results), IMAGES / f"transport-{name}.png", dpi=110)
+
+
 def two_cores() -> None:
     """The record of two cores as bars."""
     record = json.loads((RESULTS / "two-cores.json").read_text())
@@ -115,8 +147,8 @@ def one_gpu() -> None:
     plain = {"attnflow blocked": "plain XLA", "attnflow batched": "plain XLA"}
     names = {**ours, **plain, "PyTorch eager": "PyTorch eager", "torch SDPA": "torch SDPA"}
     cases = {
-        work: {names[who]: numbers["gpairs"] for who, numbers in found.items() if who in names}
-        for work, found in record["cases"].items()
+        work: {names[who]: numbers["gpairs"] for who, numbers in speeds.items() if who in names}
+        for work, speeds in record["cases"].items()
     }
     _bars(cases, record["machine"]["gpu"], IMAGES / "speed-gpu.png")
 
@@ -152,12 +184,12 @@ def _bars(cases: dict[str, dict[str, float]], title: str, path: Path) -> None:
     """Pairs per second, a group of bars for each work; ours says how often the fastest rival fits into it."""
     rows: list[tuple[float, str, float, str]] = []
     ticks, place = [], 0.0
-    for work, found in cases.items():
+    for work, numbers in cases.items():
         first = place
-        fastest = max(speed for who, speed in found.items() if who != "attnflow")
-        for who in (name for name in COLOURS if name in found):
-            ratio = f"{found[who] / fastest:.1f}x" if who == "attnflow" else ""
-            rows.append((place, who, found[who], ratio))
+        fastest = max(speed for who, speed in numbers.items() if who != "attnflow")
+        for who in (name for name in COLOURS if name in numbers):
+            ratio = f"{numbers[who] / fastest:.1f}x" if who == "attnflow" else ""
+            rows.append((place, who, numbers[who], ratio))
             place += 1
         ticks.append(((first + place - 1) / 2, work.replace(" float", "\nfloat")))
         place += 0.9
@@ -187,6 +219,8 @@ PICTURES = {
     "words": words,
     "relu-schedule": relu_schedule,
     "relu-timeline": relu_timeline,
+    "relu-transport": relu_transport,
+    "transport-errors": transport_errors,
     "two-cores": two_cores,
     "gpu": one_gpu,
     "growth": growth,

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright, with WebGL in software; and a page that says what it wants to know."""
+"""Debian's Chromium, driven by Playwright, with WebGL in software; and a window on a page of it."""
 
 import contextlib
 import os
@@ -24,11 +24,11 @@ FLAGS = [
 
 def chromium() -> str:
     """Where it is. Without one the tests are skipped, except in continuous integration, where that is a failure."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        told = "there is no Chromium here (on Debian and Ubuntu: apt install chromium)"
-        pytest.fail(told) if os.environ.get("CI") == "true" else pytest.skip(told)
-    return str(found)
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        reason = "there is no Chromium here (on Debian and Ubuntu: apt install chromium)"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    return str(program)
 
 
 @contextlib.contextmanager
@@ -67,8 +67,8 @@ class Page:
         """Until a condition holds. (Playwright's own way evaluates text, which the page's policy forbids.)"""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if found := self.page.evaluate(script):
-                return found
+            if value := self.page.evaluate(script):
+                return value
             time.sleep(0.05)
         raise AssertionError(f"waited {seconds} s for {script}; the page says {self.wrong or 'nothing'}")
 

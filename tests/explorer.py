@@ -53,7 +53,7 @@ class Visitor:
 
     def __init__(self, served: Served, origin: str | None = None):
         origin = f"http://{served.host}" if origin is None else origin
-        # Who has read nothing need not wait for a farewell behind all that.
+        # A visitor who has read nothing does not wait for the closing handshake behind the unread messages.
         opening: Any = connect(f"ws://{served.host}/live", origin=origin, compression=None, close_timeout=1)  # pyright: ignore
         self.socket: ClientConnection = opening.__enter__()
 
@@ -70,9 +70,9 @@ class Visitor:
         """The next message of one of the kinds: an event, or a frame ("state", "instruments")."""
         while True:
             message = self.socket.recv(timeout=timeout)
-            found = json.loads(message) if isinstance(message, str) else parse(message)
-            if found["event"] in kinds:
-                return found
+            measured = json.loads(message) if isinstance(message, str) else parse(message)
+            if measured["event"] in kinds:
+                return measured
 
     def start(self, run: int = 1, **state: object) -> dict:
         self.ask(do="start", run=run, state=state)

@@ -25,11 +25,11 @@ velocity_of = eqx.filter_jit(af.models.field)
 
 def around(*times, h=1e-3):
     """41 times, among them each of `times` with a neighbour at distance h on both sides; and where these stand."""
-    wanted = np.array([[t - h, t, t + h] for t in times])
-    others = np.linspace(0, wanted.max() - h / 3, 41 - wanted.size)
-    ts = np.union1d(wanted, others)
+    stencils = np.array([[t - h, t, t + h] for t in times])
+    others = np.linspace(0, stencils.max() - h / 3, 41 - stencils.size)
+    ts = np.union1d(stencils, others)
     assert ts.size == 41
-    return ts, np.searchsorted(ts, wanted)
+    return ts, np.searchsorted(ts, stencils)
 
 
 def usa(beta, **options):
@@ -256,7 +256,7 @@ A11 = {2: 0.8134654310, 3: 0.5565486071, 5: 0.3737983530, 10: 0.2573473042}
 def test_A11_energy_of_the_uniform_law(d):
     """E(sigma_d), from quadrature clouds that integrate e^{beta<x,y>} to round-off, against the Bessel formula.
 
-    On the circle and on S^2 the cloud is a product rule and `energy` is asked; in higher dimension one query at the
+    On the circle and on S^2 the cloud is a product rule, and `energy` sums over it; in higher dimension a query at the
     pole reads the keys of a zonal Gauss rule, whose log Z is the log of the same integral (sigma is invariant).
     """
     beta = 3.0

@@ -99,8 +99,8 @@ def test_map_is_its_formula(kind, pairs):
         p = PAIRS[pairs](len(x), len(y))
         inside, outside = biases(p, len(x), len(y))
         expected = loop(kind, x, y, np.full(7, 1 / 7) if w is None else w, inside, outside, **constants)
-        got = attention(jnp.asarray(x), jnp.asarray(y), None if w is None else jnp.asarray(w), pairs=p)
-        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
+        actual = attention(jnp.asarray(x), jnp.asarray(y), None if w is None else jnp.asarray(w), pairs=p)
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", MAPS)
@@ -115,7 +115,7 @@ def test_nothing_to_attend_to_is_velocity_zero_with_zero_gradient(kind):
     attention, _ = MAPS[kind]
     y = jnp.asarray(Y)
     alone = af.pairsums.Full(skip=jnp.zeros(7, int))  # all tokens carry the same label
-    strict = af.Causal(strict=True)  # the first token sees nobody
+    strict = af.Causal(strict=True)  # the first token has no keys
     for pairs, rows in ((alone, slice(None)), (strict, slice(1))):
         assert not np.any(attention(y, y, jnp.asarray(W), pairs=pairs)[rows])
         slopes = jax.jacrev(lambda x, w, pairs=pairs: attention(x, x, w, pairs=pairs), argnums=(0, 1))
@@ -283,8 +283,8 @@ def test_gaussian_closure_by_quadrature(kind):
     z = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
     w = np.exp(-np.sum(z**2, axis=1) / 2)
     y = ALPHA + z @ np.linalg.cholesky(SIGMA).T
-    got = attention(jnp.asarray(X[:, :2]), jnp.asarray(y), jnp.asarray(w / w.sum()))
-    np.testing.assert_allclose(got, np.asarray(c) + (X[:, :2] - ALPHA) @ np.asarray(G).T, rtol=0, atol=5 * tolerance)
+    actual = attention(jnp.asarray(X[:, :2]), jnp.asarray(y), jnp.asarray(w / w.sum()))
+    np.testing.assert_allclose(actual, np.asarray(c) + (X[:, :2] - ALPHA) @ np.asarray(G).T, rtol=0, atol=5 * tolerance)
 
 
 @pytest.mark.parametrize("kind", CLOSURES)
@@ -294,7 +294,7 @@ def test_gaussian_closure_by_sampling(kind):
     n = 20_000
     y = ALPHA + np.random.default_rng(3).normal(size=(n, 2)) @ np.linalg.cholesky(SIGMA).T
     x = X[:, :2]
-    got = np.asarray(attention(jnp.asarray(x), jnp.asarray(y)))
+    actual = np.asarray(attention(jnp.asarray(x), jnp.asarray(y)))
     scores = x @ QG.T @ KG @ y.T
     if kind == "linear":
         errors = np.std(scores[:, :, None] * (y @ VG.T), axis=1) / np.sqrt(n)
@@ -302,9 +302,9 @@ def test_gaussian_closure_by_sampling(kind):
         if kind == "l2":
             scores = -np.sum((x @ QG.T)[:, None] ** 2, axis=-1) + 2 * scores - np.sum((y @ KG.T) ** 2, axis=-1)
         p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        errors = np.sqrt(np.sum(p[:, :, None] ** 2 * (y @ VG.T - got[:, None]) ** 2, axis=1))
+        errors = np.sqrt(np.sum(p[:, :, None] ** 2 * (y @ VG.T - actual[:, None]) ** 2, axis=1))
     expected = np.asarray(c) + (x - ALPHA) @ np.asarray(G).T
-    assert np.abs((got - expected) / errors).max() < 4.5  # ten numbers
+    assert np.abs((actual - expected) / errors).max() < 4.5  # ten numbers
     assert errors.max() < 0.05
 
 
@@ -312,10 +312,10 @@ def test_gaussian_closure_by_sampling(kind):
 
 
 def test_every_map_is_registered_and_exported():
-    found = registry.entries("attention")
-    assert {*MAPS, "sinkhorn", "multi-head"} <= set(found)
+    entries = registry.entries("attention")
+    assert {*MAPS, "sinkhorn", "multi-head"} <= set(entries)
     x = jnp.asarray(Y / np.linalg.norm(Y, axis=1)[:, None])
-    for name, entry in found.items():
+    for name, entry in entries.items():
         attention = entry.build()
         assert isinstance(attention, af.attention.AbstractAttention)
         assert np.isfinite(attention(x, x)).all()
@@ -335,7 +335,7 @@ def test_runs_of_every_map_are_stored(tmp_path):
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_parameters_are_told_in_a_sentence():
+def test_bad_parameters_are_refused_in_a_sentence():
     for make, words in (
         (lambda: af.Hardmax(tol=-1.0), "tol = -1 is negative"),
         (lambda: af.L2(g=-2.0), "g = -2 is negative"),

@@ -171,7 +171,7 @@ def test_matrices_that_do_not_fit_the_tokens(attention, pattern):
     refused(lambda: simulate(model=af.SelfAttention(attention)), pattern)
 
 
-def test_weights_close_to_one_are_mended_and_told():
+def test_weights_close_to_one_are_normalised_with_a_warning():
     with pytest.warns(AttnflowWarning, match=r"the weights summed to 1\.0004 and were normalised\.$"):
         w = check_weights(np.full(4, 0.2501), 4)
     np.testing.assert_allclose(w, 0.25, rtol=1e-15)
@@ -221,7 +221,7 @@ def test_errors_are_what_python_expects():
     assert issubclass(SolveError, RuntimeError) and issubclass(AttnflowWarning, UserWarning)
 
 
-def test_restart_of_a_failed_run_is_told():
+def test_restart_of_a_failed_run_is_refused():
     failed = af.simulate(SA, X, t1=30.0, save=2, max_steps=3, throw=False)
     refused(lambda: failed.restart(t1=40.0), r"not finite")
 
@@ -230,13 +230,13 @@ def test_restart_of_a_failed_run_is_told():
     "door",
     ["simulate", "layers", "diagnostics", "weights of an ensemble", "pair sums", "Gaussians", "the sphere", "a field"],
 )
-def test_double_tokens_taken_as_single_are_told_at_every_door(door, as_users_run):
+def test_double_tokens_taken_as_single_warn_in_every_function(door, as_users_run):
     """NumPy's float64 without precision("float64"): one warning in a call, which names the remedy."""
 
     def sample(key):
         return jnp.asarray(X, jnp.float32)
 
-    given = {
+    arguments = {
         "realizations": 1,
         "ts": [0.1],
         "reduce": af.flows.LastState(),
@@ -251,14 +251,14 @@ def test_double_tokens_taken_as_single_are_told_at_every_door(door, as_users_run
         "Gaussians": lambda: af.gaussian.flow(af.Softmax(1e-3), np.ones(1), np.zeros((1, 1)), t1=0.1),
         "the sphere": lambda: af.Sphere().project(X, X),
         "a field": lambda: af.reductions.zero_temperature_field(X, V=np.eye(3), B=np.eye(3)),
-        "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **given),
+        "weights of an ensemble": lambda: af.ensemble(SA, sample, weights=np.full(4, 0.25), **arguments),
     }
     with jax.enable_x64(False):
         for _ in range(2):  # the second call loses the same digits
-            with pytest.warns(AttnflowWarning) as told:
+            with pytest.warns(AttnflowWarning) as caught:
                 calls[door]()
-            assert len(told) == 1
-            assert "taken as float32; call attnflow.precision('float64')" in str(told[0].message)
+            assert len(caught) == 1
+            assert "taken as float32; call attnflow.precision('float64')" in str(caught[0].message)
         check_tokens(X.astype(np.float32), af.Sphere())  # what is float32, or a list, is meant to be
         check_tokens(X.tolist(), af.Sphere())
         check_tokens(jnp.asarray(X), af.Sphere())
@@ -271,8 +271,8 @@ KEYS = ("x", 3.5, HUGE, True, [1, 2], np.arange(5), np.zeros(5, np.uint32), np.n
 
 
 def ensemble(**options: Any):
-    given = {"realizations": 2, "ts": [0.1], "reduce": af.flows.LastState(), "key": jax.random.key(0), **options}
-    return af.ensemble(SA, lambda key: X, **given)
+    arguments = {"realizations": 2, "ts": [0.1], "reduce": af.flows.LastState(), "key": jax.random.key(0), **options}
+    return af.ensemble(SA, lambda key: X, **arguments)
 
 
 DOORS = {
@@ -314,7 +314,7 @@ def test_huge_integers_and_arrays_in_place_of_names(door):
 
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 @pytest.mark.usefixtures("as_users_run")
-def test_what_is_no_random_key(key):
+def test_objects_that_are_not_random_keys_are_refused(key):
     for draw in (
         lambda: af.sphere.uniform(n=2, d=2, key=key),
         lambda: af.diagnostics.smoothness.local_lipschitz(af.Softmax(1.0), X, key=key),

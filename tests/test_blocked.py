@@ -43,8 +43,8 @@ def test_any_cut_equals_the_dense_sum(n, m, tile, name, causal, by_difference, w
         x, y, v = (jnp.asarray(rng.standard_normal(s)) for s in ((n, 3), (m, 3), (m, 2)))
         log_w = np.log(rng.random(m))
         log_w[rng.random(m) < 0.3] = -np.inf
-        want, got = both(jnp.asarray(beta), x, y, v, jnp.asarray(log_w))
-        for g, w in zip(got, want, strict=True):
+        expected, actual = both(jnp.asarray(beta), x, y, v, jnp.asarray(log_w))
+        for g, w in zip(actual, expected, strict=True):
             np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-12)
 
 

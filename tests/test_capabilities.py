@@ -1,4 +1,4 @@
-"""A map that nobody here has heard of gets what it qualifies for by what it declares: score, values and reduction."""
+"""A map unknown to the library gets every feature that its declared score, values and reduction qualify it for."""
 
 import equinox as eqx
 import jax
@@ -77,7 +77,7 @@ def test_the_velocity_and_the_matrix_follow():
     np.testing.assert_allclose(SLOW.matrix(X, jnp.log(W), log=True), scores - BETA - np.log(8) + np.log(W), rtol=1e-12)
 
 
-def test_a_slower_clock_is_known_to_long_times():
+def test_long_times_use_a_slower_clock():
     """Eight times as slow as the shifted map: every merge comes eight times as late."""
     pair = af.sphere.on_circle(np.array([0.0, 0.1, 2.0]))
     slow, known = (af.long_time(af.SelfAttention(a), pair) for a in (SLOW, af.Unnormalized(BETA, shifted=True)))
@@ -127,7 +127,7 @@ class Best(Plain):
         return Hardmax(0.0)
 
 
-def test_a_selection_of_keys_is_known_to_the_kernels():
+def test_kernels_take_a_selection_of_keys():
     """Of trajectories on a GPU, which is interpreted here."""
     hard = af.SelfAttention(Best(jnp.asarray(BETA)))
     sampler = lambda key: af.sphere.uniform(n=5, d=2, key=key).astype(jnp.float32)  # noqa: E731
@@ -195,6 +195,38 @@ def test_models_qualify_by_what_they_declare():
     np.testing.assert_array_equal(*masses)
 
 
+class Looking(af.models.AbstractModel):
+    """Layers of hardmax attention with a diagonal matrix, in a class of its own."""
+
+    B: jax.Array
+    tie_tol: jax.Array
+    merge_tol: None = None
+    space: af.Euclidean = af.Euclidean()
+    clock: str = eqx.field(static=True, default="layers")
+    has_leaders: bool = eqx.field(static=True, default=True)
+
+    def rate(self, t, dtype):
+        return jnp.asarray(1 / 3, dtype)
+
+    def queries(self, t, x):
+        return x * jnp.diag(self.B)[None, :]
+
+    def force(self, t, x, weights, *, key=None, kernel="auto"):
+        raise NotImplementedError
+
+
+def test_layers_qualify_by_what_they_declare():
+    """For their run, its attention matrices, going on, and the certificate of its limit."""
+    B = jnp.diag(jnp.array([2.0, 1.0]))
+    x = af.models.hardmax_cloud("emerge")
+    models = Looking(B, jnp.zeros(())), af.HardmaxLayers(0.5, B)
+    runs = [af.simulate(model, x, t1=20, solver="layers").restart(60) for model in models]
+    np.testing.assert_allclose(runs[0].xs, runs[1].xs, atol=1e-12)
+    matrices = [af.attention_matrix(run, at=-1) for run in runs]
+    np.testing.assert_array_equal(*(np.asarray(a) for a in matrices))
+    assert repr(af.diagnostics.hardmax_limit(runs[0])) == repr(af.diagnostics.hardmax_limit(runs[1]))
+
+
 class Halved(af.Softmax):
     """Softmax attention at half the speed, in a call of its own."""
 
@@ -210,7 +242,7 @@ class Pulled(af.SelfAttention):
 
 
 @pytest.mark.parametrize("model", [af.SelfAttention(Halved(BETA)), Pulled(beta=BETA)])
-def test_what_computes_its_own_velocity_is_taken_at_its_word(model):
+def test_an_overridden_velocity_is_never_replaced(model):
     """No kernel, series or reduced equation stands in for a call, or a force, that was written anew."""
     assert not theory.exact(model)
     with pytest.raises(InputError, match="take simulate"):

@@ -66,8 +66,8 @@ def test_a4_the_total_is_exponential(slope):
             * np.exp(-x)
         )
 
-    found = quad(integrand, 0, 300, epsabs=1e-10, limit=400)[0]
-    np.testing.assert_allclose(found, af.reductions.causal.two_time_total(t, a=a), atol=1e-7)
+    actual = quad(integrand, 0, 300, epsabs=1e-10, limit=400)[0]
+    np.testing.assert_allclose(actual, af.reductions.causal.two_time_total(t, a=a), atol=1e-7)
     assert abs(float(af.reductions.causal.two_time_total(t, a=a)) - 0.759728) < 1e-6
 
 
@@ -98,13 +98,13 @@ def test_equal_times_of_far_sources():
         return 2 * v * np.exp(log_psi(v**2) + log_psi(v**2 + far) - v**2 - log_psi(far))
 
     inside = sum(quad(part, a, a + 2, epsabs=0, epsrel=1e-12)[0] for a in range(0, 30, 2))
-    found = af.reductions.causal.equal_time(1.0, s, a=c, context_slope=0.0)
-    np.testing.assert_allclose(np.log(found), log_psi(far) + np.log1p(inside), atol=1e-12)
+    actual = af.reductions.causal.equal_time(1.0, s, a=c, context_slope=0.0)
+    np.testing.assert_allclose(np.log(actual), log_psi(far) + np.log1p(inside), atol=1e-12)
 
 
 def test_a6_equal_times():
-    found = af.reductions.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), context_slope=1.0)
-    np.testing.assert_allclose(found, [1.4600, 1.2782, 1.4247], atol=1e-4)
+    actual = af.reductions.causal.equal_time(1.0, [0.1, 0.5, 0.9], a=iv(1, 1.0), context_slope=1.0)
+    np.testing.assert_allclose(actual, [1.4600, 1.2782, 1.4247], atol=1e-4)
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -148,8 +148,8 @@ def test_matrix_forms_are_rows_of_exponentials():
 def test_a5_many_tokens_are_the_continuum():
     n, at = 1000, [0.1, 0.5, 0.9]
     s = (np.arange(n - 1) + 0.5) / n
-    found = np.interp(at, s, af.reductions.causal.two_time_matrix(1.0, iv(1, 1.0), alibi(n, 1.0))[:-1])
-    np.testing.assert_allclose(found, [0.7367, 0.7059, 0.8469], rtol=3e-3)
+    actual = np.interp(at, s, af.reductions.causal.two_time_matrix(1.0, iv(1, 1.0), alibi(n, 1.0))[:-1])
+    np.testing.assert_allclose(actual, [0.7367, 0.7059, 0.8469], rtol=3e-3)
     np.testing.assert_allclose(
         af.reductions.causal.two_time(1.0, at, a=iv(1, 1.0), context_slope=1.0), [0.7367, 0.7059, 0.8469], atol=6e-5
     )
@@ -170,15 +170,15 @@ def test_matrix_forms_solve_their_equation():
 
 
 def test_a2_critical_times():
-    found = af.reductions.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], context_slope=1.0)
-    np.testing.assert_allclose(found, [5.911579, 2.457489, 0.600716, 0.174018], atol=1e-6)
+    actual = af.reductions.causal.critical_time(beta=[0.5, 1.0, 2.0, 3.0], context_slope=1.0)
+    np.testing.assert_allclose(actual, [5.911579, 2.457489, 0.600716, 0.174018], atol=1e-6)
     assert af.reductions.causal.critical_time(beta=1.0, context_slope=0.0) == 0
     far = [1e-200, 400.0]  # one mode, where squares of rates underflow and overflow
     expected = [2 * -np.expm1(-1.0) / first for first in (0.5e-200, iv(1, 400.0))]
     np.testing.assert_allclose(
         af.reductions.causal.critical_time(beta=far, context_slope=1.0, modes=1), expected, rtol=1e-12
     )
-    t, step = float(found[1]), 1e-5
+    t, step = float(actual[1]), 1e-5
     for factor, sign in ((0.99, 1), (1.01, -1)):  # S rises at its end, or falls
         S = af.reductions.causal.retrieval_profile([1 - step, 1.0], factor * t, **ONE)
         assert np.sign(S[1] - S[0]) == sign
@@ -191,14 +191,14 @@ def test_a3_the_source_found_worst():
         (1.5, 0.41832, 2.119305),
         (2, 0.63292, 3.146466),
     ):
-        found = af.reductions.causal.profile_minimum(t, **ONE)
-        np.testing.assert_allclose(found, [s, value], atol=1e-5)
+        actual = af.reductions.causal.profile_minimum(t, **ONE)
+        np.testing.assert_allclose(actual, [s, value], atol=1e-5)
     assert np.isnan(af.reductions.causal.profile_minimum(5.0, **ONE).s)
     assert abs(float(af.reductions.causal.retrieval_profile(1.0, 1.0, **ONE)) - 1.638251) < 1e-6
 
 
 def test_the_minimum_is_one_by_evaluation():
-    """Against a grid of the profile itself, which knows no derivative; also at a place that no plot would show."""
+    """Against a grid of values of the profile, without derivatives; also at a place that no plot would show."""
     for t, beta, slope in ((1.0, 1.0, 1.0), (0.01, 0.3, 8.0)):
         least = af.reductions.causal.profile_minimum(t, beta=beta, context_slope=slope)
         s = least.s * np.exp(np.linspace(-0.1, 0.1, 4001))
@@ -225,11 +225,11 @@ def test_the_minimum_is_found_where_the_profile_underflows():
 
 
 def test_slopes_move_the_minimum():
-    found = [
+    actual = [
         af.reductions.causal.profile_minimum(1.0, beta=1.0, context_slope=slope).s
         for slope in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
     ]
-    np.testing.assert_allclose(found, [np.nan, 0.5609, 0.2593, 0.1187, 0.0529, 0.0225], atol=6e-5)
+    np.testing.assert_allclose(actual, [np.nan, 0.5609, 0.2593, 0.1187, 0.0529, 0.0225], atol=6e-5)
 
 
 def test_a10_without_slope_there_is_no_recency():
@@ -240,10 +240,10 @@ def test_a10_without_slope_there_is_no_recency():
 
 
 def test_a11_the_double_well():
-    found = af.reductions.causal.turning_points(1.5, heads=af.reductions.causal.DOUBLE_WELL)
-    np.testing.assert_allclose(found.s, [0.1298, 0.3640, 0.7953], atol=2e-4)
-    np.testing.assert_allclose(found.value, [-5.501061, -5.455225, -5.501061], atol=1e-6)
-    assert found.minimum.tolist() == [True, False, True]
+    result = af.reductions.causal.turning_points(1.5, heads=af.reductions.causal.DOUBLE_WELL)
+    np.testing.assert_allclose(result.s, [0.1298, 0.3640, 0.7953], atol=2e-4)
+    np.testing.assert_allclose(result.value, [-5.501061, -5.455225, -5.501061], atol=1e-6)
+    assert result.minimum.tolist() == [True, False, True]
 
 
 def test_just_beyond_the_critical_time_the_shape_follows_from_the_slope():
@@ -312,13 +312,13 @@ def test_the_adjoint_is_that_of_the_scheme():
         end = rk4(lambda x: circle_force(x, bessel, Alibi(jnp.asarray(slope))), theta, t, steps)[-1]
         return end, end
 
-    found, end = jax.jit(jax.jacobian(last, has_aux=True))(jnp.asarray(theta))
+    actual, end = jax.jit(jax.jacobian(last, has_aux=True))(jnp.asarray(theta))
     np.testing.assert_allclose(end, dense_flow(theta, w, beta, t, steps)[-1], atol=1e-7)
     for replica in range(2):
         bumped = theta[:, replica, None] + h * np.concatenate([np.eye(n), -np.eye(n)], axis=1)
         ends = dense_flow(bumped, w, beta, t, steps)[-1]
-        np.testing.assert_allclose(found[replica, :, replica], (ends[:n] - ends[n:]) / (2 * h), atol=1e-7)
-        assert (found[replica, :, 1 - replica] == 0).all()  # replicas do not see each other
+        np.testing.assert_allclose(actual[replica, :, replica], (ends[:n] - ends[n:]) / (2 * h), atol=1e-7)
+        assert (actual[replica, :, 1 - replica] == 0).all()  # replicas do not see each other
 
 
 def test_the_response_on_the_circle_is_that_of_the_sphere():
@@ -329,8 +329,8 @@ def test_the_response_on_the_circle_is_that_of_the_sphere():
     circle = CircleTokens(jnp.asarray(_bessel(1.0)), Weights(jnp.asarray(alibi(n, 1.0))), n)
     pairs = af.Causal(strict=True, slope=1 / n, normalized=True)
     sphere = SphereTokens(af.SelfAttention(af.Unnormalized(1.0, gradient=True), pairs=pairs), n, 2)
-    found = jax.jit(lambda theta, x: (circle.response(theta, t, steps, 3), sphere.response(x, t, steps, 3)))(theta, x)
-    for a, b in zip(*found, strict=True):
+    actual = jax.jit(lambda theta, x: (circle.response(theta, t, steps, 3), sphere.response(x, t, steps, 3)))(theta, x)
+    for a, b in zip(*actual, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-6)
 
 
@@ -451,7 +451,7 @@ GOOD = {"n": 8, "t": 1.0, "beta": 1.0, "context_slope": 1.0, "replicas": 64}
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_estimates_are_told(changes, words):
+def test_bad_estimates_are_refused(changes, words):
     with pytest.raises(InputError, match=words):
         af.reductions.causal.estimate_correlations(**{"key": jax.random.key(0), **GOOD, **changes})
 
@@ -484,7 +484,7 @@ def test_bad_estimates_are_told(changes, words):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told(call, words):
+def test_bad_input_is_refused(call, words):
     with pytest.raises(InputError, match=words):
         call(af.reductions.causal)
 

@@ -91,7 +91,7 @@ def slope_along(fn, direction, *args):
 
 
 def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
-    """Rows that see nobody rest, with a gradient of zero; a lag beyond the last is not seen."""
+    """Rows without keys have velocity and gradient zero; a lag beyond the last is not seen."""
     x = tokens(N, 3)
     by_lag = np.where(np.arange(25) < 3, 0, RNG.random(25))
     expected = attend_by_loops(by_lag, x)
@@ -136,7 +136,7 @@ def test_positional_weights_are_a_loop_over_pairs_in_every_engine():
         (lambda: spectral_sums(af.pairsums.Positional(np.ones(4)), 4, 4), "or causal ones"),
     ],
 )
-def test_bad_input_ends_in_a_sentence(call, words):
+def test_bad_input_ends_in_a_sentence(call, words, as_users_run):
     with pytest.raises(InputError, match=words):
         call()
 
@@ -177,11 +177,11 @@ def test_the_clock_beta_usa_is_usa_on_a_faster_clock(tmp_path):
 
     expected = solve_ivp(lambda t, y: usa(y.reshape(5, 3)).ravel(), (0, beta * 0.4), x.ravel(), rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(run.xs[-1], expected.y[:, -1].reshape(5, 3), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(run.xs[:, 0], x[[0, 0, 0]], rtol=0, atol=1e-16)  # sees nobody
+    np.testing.assert_allclose(run.xs[:, 0], x[[0, 0, 0]], rtol=0, atol=1e-16)  # has no keys
     run.save(tmp_path / "run.nc")
-    found: Any = af.load(tmp_path / "run.nc").model
-    assert found.clock == "beta-USA" and found.pairs.normalized and found.pairs.outside
-    np.testing.assert_array_equal(found.pairs.weights, alibi(5, 0.2))
+    loaded: Any = af.load(tmp_path / "run.nc").model
+    assert loaded.clock == "beta-USA" and loaded.pairs.normalized and loaded.pairs.outside
+    np.testing.assert_array_equal(loaded.pairs.weights, alibi(5, 0.2))
     np.testing.assert_allclose(af.attention_matrix(run, at=0), beta * w * np.exp(beta * x @ x.T), rtol=1e-12)
 
 
@@ -225,8 +225,8 @@ def prefix(strict, x, y, v, beta, slope, log_w):
     return af.pairsums.pair_sums(af.pairsums.Inner(beta), x, y, v, log_w=log_w, pairs=pairs, kernel="spectral:16")
 
 
-def given(d, n=41):
-    """Queries, other keys, values, beta, slope and weights; nobody is left for the first two rows if strict."""
+def arguments(d, n=41):
+    """Queries, other keys, values, beta, slope and weights; with strict pairs the first two rows have no keys."""
     rng = np.random.default_rng(d)
     log_w = rng.standard_normal(n)
     log_w[[0, 20]] = -np.inf
@@ -245,8 +245,8 @@ def total(num, z):
 
 
 def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
-    """On the circle, strictly of the past; the rows that see nobody have no gradient and make none."""
-    args = given(2)
+    """On the circle, strictly of the past; rows without keys have zero gradient."""
+    args = arguments(2)
 
     def loss(*args):
         num, log_z = prefix(True, *args)
@@ -267,8 +267,8 @@ def test_prefix_sums_and_their_gradients_are_those_of_direct_sums(small_tiles):
 
 
 def test_a_slope_neither_overflows_nor_forgets_nor_sees_the_future(small_tiles):
-    """On the sphere, a token seeing itself. At a lag of 40 e^(30 lag) is infinite; what is seen is what is summed."""
-    x, y, v, beta, slope, log_w = given(3)
+    """On the sphere, a token seeing itself. At a lag of 40 e^(30 lag) is infinite; a sum has exactly the seen keys."""
+    x, y, v, beta, slope, log_w = arguments(3)
     program = compiled(functools.partial(prefix, False))
     for slope in (30.0, 0.05, 0.0):
         args = (x, y, v, beta, np.asarray(slope), np.maximum(log_w, -1))
@@ -278,8 +278,8 @@ def test_a_slope_neither_overflows_nor_forgets_nor_sees_the_future(small_tiles):
         np.testing.assert_allclose(log_z, np.log(z), rtol=0, atol=1e-12)
 
 
-def test_a_sum_that_underflows_is_not_taken_for_that_of_nobody():
-    x, mass = jnp.asarray(tokens(3, 2)), jnp.asarray([0.0, 1.0, 0.0])  # strict: the first row sees nobody
+def test_a_sum_that_underflows_is_not_an_empty_sum():
+    x, mass = jnp.asarray(tokens(3, 2)), jnp.asarray([0.0, 1.0, 0.0])  # strict: the first row has no keys
     with pytest.raises(InputError, match="query 2 is too far from all keys"):
         _series.trusted(
             _series.Series(2, 16, True, True), x, x, jnp.zeros(3), jnp.ones(3), jnp.ones(()), jnp.zeros(()), mass
@@ -296,7 +296,7 @@ def test_the_engine_for_causal_tokens_is_chosen_where_it_pays_and_is_trusted():
     assert chosen(af.models.causal_model(2000)).startswith("spectral:")
     assert chosen(af.SelfAttention(beta=1.0, pairs=af.Causal()), 200) in direct
     assert chosen(af.SelfAttention(beta=64.0, pairs=af.Causal()), rtol=1e-11).startswith("spectral:")
-    # A strict row may see nobody near.
+    # A strict row may have no key nearby.
     assert chosen(af.models.causal_model(2000, beta=30.0)) in direct
     with pytest.raises(InputError, match="does not see itself may be far"):
         chosen(af.models.causal_model(2000, beta=30.0), kernel="spectral")
@@ -329,10 +329,10 @@ def test_a_prompt_cut_short_is_the_beginning_of_a_longer_one():
 def test_centers_by_their_definition(d, delta):
     clouds = np.stack([tokens(60, d, seed) for seed in range(3)])
     centers, strong = af.diagnostics.renyi_centers(clouds, delta)
-    for x, found, found_strong in zip(clouds, np.asarray(centers), np.asarray(strong), strict=True):
+    for x, actual, found_strong in zip(clouds, np.asarray(centers), np.asarray(strong), strict=True):
         distance = np.arccos(np.clip(x @ x.T, -1, 1))
         for j in range(60):
-            assert found[j] == all(distance[j, k] > delta for k in range(j) if found[k])
+            assert actual[j] == all(distance[j, k] > delta for k in range(j) if actual[k])
             assert found_strong[j] == all(distance[j, :j] > delta)
 
 
@@ -392,7 +392,7 @@ def test_weights_of_the_continuum():
 # The command line and the page
 
 
-def test_pairs_by_name():
+def test_pairs_are_selected_by_name():
     settings = complete({"pairs": "positional", "slope": 0.25, "attention": "unnormalized", "gradient": True})
     model, *_ = build(settings)
     assert (

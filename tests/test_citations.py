@@ -87,11 +87,11 @@ def test_found_through_entry_model_and_run():
     assert eprints(cite(experiment)) == ["2407.01602"]
 
 
-def test_an_unknown_key_is_told_with_the_known_ones():
+def test_an_unknown_key_is_refused_and_the_known_ones_are_listed():
     with pytest.raises(InputError, match="paper 'perspektive' is unknown; the keys are: perspective, metastability,"):
         cite("perspektive")
 
 
-def test_a_thing_without_papers_is_told():
+def test_an_object_without_papers_is_refused():
     with pytest.raises(InputError, match="a SimpleNamespace names no papers; give a paper key"):
         cite(SimpleNamespace(model=None))

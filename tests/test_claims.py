@@ -70,7 +70,7 @@ def test_nan_never_holds_and_is_null(kind, tolerance_kind):
 
 
 @pytest.mark.parametrize("stderr", [float("nan"), float("inf"), -0.1, [0.1, float("inf")], None])
-def test_a_standard_error_that_is_none_never_holds(stderr):
+def test_an_infinite_or_nan_standard_error_never_holds(stderr):
     """With an infinite one every number would be within three standard errors."""
     measured = ([1.0, 1.0] if isinstance(stderr, list) else 1.0, stderr)
     verdict = judge(claim("equal", 1.0, measured, tolerance=3, tolerance_kind="sigma"), None, "quick")
@@ -114,7 +114,7 @@ def test_exception_is_an_error_with_its_sentence():
 
 
 @pytest.mark.parametrize("measured", [[], [1.0, 2.0, 3.0], "text", None, 1j])
-def test_what_cannot_be_compared_is_an_error(measured):
+def test_values_that_cannot_be_compared_are_an_error(measured):
     assert status("equal", [1.0, 2.0], measured) == "error"
 
 
@@ -170,7 +170,7 @@ def test_a_claim_that_makes_no_sense_is_refused(wrong):
         ((1.05, 0.1), 0.31, "holds"),  # 3 standard errors, 0.3, are less than what it must detect
         ((1.05, 0.1), 0.29, "error"),
         ((1.5, 0.1), 0.31, "fails"),
-        ((9.0, 0.1), 0.29, "error"),  # not even what looks false is told: the number was not measured well enough
+        ((9.0, 0.1), 0.29, "error"),  # the number was not measured well enough to call it false
         (([1.0, 1.0], [0.01, 0.2]), 0.31, "error"),
         (([1.0, 1.0], [0.01, 0.2]), [0.31, 0.61], "holds"),
         (([1.0, 1.0], [0.2, 0.01]), [0.31, 0.61], "error"),

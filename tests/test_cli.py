@@ -130,21 +130,21 @@ def test_only_failed_needs_earlier_results(call, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["no-such-experiment"], "'no-such-experiment' is unknown; there are: "),
         ([], "say what to reproduce"),
         (["--paper", "nobody"], "'nobody'"),
     ],
 )
-def test_unknown_work_is_refused(call, tmp_path, args, told):
+def test_unknown_work_is_refused(call, tmp_path, args, message):
     code, out, err = call("reproduce", *args, "--out", tmp_path / "run")
-    assert code == 2 and out == "" and told in one_sentence(err)
+    assert code == 2 and out == "" and message in one_sentence(err)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["--scale", "huge"], "huge"),
         (["--seed", "-1"], "--seed"),
@@ -154,14 +154,14 @@ def test_unknown_work_is_refused(call, tmp_path, args, told):
         (["--paper"], "--paper"),
     ],
 )
-def test_bad_flags_are_one_sentence_and_exit_code_2(call, tmp_path, args, told):
+def test_bad_flags_are_one_sentence_and_exit_code_2(call, tmp_path, args, message):
     code, out, err = call("reproduce", "perspective-equiangular", "--out", tmp_path / "run", *args)
     assert code == 2 and out == "" and not (tmp_path / "run").exists()
-    assert told in one_sentence(err) and "--help shows" in err and len(err.splitlines()) == 1
+    assert message in one_sentence(err) and "--help shows" in err and len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("args", [["nonsense"], ["plot"], ["--nonsense"], ["cite", "perspective", "modes"]])
-def test_a_command_that_is_none_is_one_sentence(call, args):
+def test_an_unknown_command_is_one_sentence(call, args):
     code, out, err = call(*args)
     assert code == 2 and out == "" and one_sentence(err) and "--help" in err and len(err.splitlines()) == 1
 
@@ -184,18 +184,18 @@ def test_a_file_in_place_of_the_folder_is_refused(call, site, tmp_path):
     assert code == 2 and "choose another folder" in one_sentence(err) and (tmp_path / "run").read_text() == "mine"
 
 
-def test_a_truncated_cell_is_told_and_mended(call, site, tmp_path):
+def test_a_truncated_cell_is_reported_and_computed_again(call, site, tmp_path):
     run = ("reproduce", "toy-squares", "--out", tmp_path / "run", "--json")
     first = json.loads(call(*run)[1])
     cell = sorted((tmp_path / "run" / "toy-squares").glob("*.nc"))[0]
     cell.write_bytes(cell.read_bytes()[:1000])
     code, out, err = call(*run)
-    (told,) = [line for line in err.splitlines() if "cannot be read" in line]
-    assert code == 0 and cell.name in told and "Traceback" not in err
+    (warning,) = [line for line in err.splitlines() if "cannot be read" in line]
+    assert code == 0 and cell.name in warning and "Traceback" not in err
     assert json.loads(out)["experiments"][0]["claims"] == first["experiments"][0]["claims"]
 
 
-def test_a_full_disk_is_told(call, site, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(call, site, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -205,7 +205,7 @@ def test_a_full_disk_is_told(call, site, tmp_path, monkeypatch):
     assert [p for p in (tmp_path / "run").rglob("*") if p.is_file() and "cache" not in p.parts] == []
 
 
-def test_a_file_too_large_is_told(site, tmp_path):
+def test_a_file_too_large_is_reported(site, tmp_path):
     """A real limit of the system, in a real process."""
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     code += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\nfrom attnflow.cli import main\nmain()"
@@ -216,7 +216,7 @@ def test_a_file_too_large_is_told(site, tmp_path):
     assert list((tmp_path / "run").glob("toy-squares/*")) == []
 
 
-def test_what_was_not_foreseen_is_exit_code_3(call, monkeypatch):
+def test_an_unexpected_error_is_exit_code_3(call, monkeypatch):
     def surprise(kind):
         raise RuntimeError("surprise")
 
@@ -264,8 +264,8 @@ def finished(process):
 
 def data(root):
     folder = RunFolder(root)
-    found = {p.name: folder.read_cell(p) for p in Path(root).glob("toy-squares/*.nc")}
-    return {name: cell and {k: v.values.tolist() for k, v in cell[0].variables.items()} for name, cell in found.items()}
+    cells = {p.name: folder.read_cell(p) for p in Path(root).glob("toy-squares/*.nc")}
+    return {name: cell and {k: v.values.tolist() for k, v in cell[0].variables.items()} for name, cell in cells.items()}
 
 
 def test_killed_and_run_again(site, tmp_path):
@@ -368,26 +368,26 @@ def test_provenance_has_the_values_that_were_used(call, tmp_path):
 
 
 def test_simulate_with_masks(call, tmp_path):
-    """Causal tokens: the first is alone; with a slope the past fades, and the runs say who saw whom."""
-    found = {}
+    """Causal tokens: the first is alone; with a slope the past fades, and the runs store the pairs."""
+    runs = {}
     for pairs, more in (("full", ()), ("causal", ()), ("alibi", ("--slope", 0.5))):
         path = tmp_path / f"{pairs}.nc"
         code, out, _ = call("simulate", *SMALL, "--pairs", pairs, *more, "--out", path, "--json")
         assert code == 0 and (json.loads(out)["energy"] is None) == (pairs != "full")
-        found[pairs] = af.load(path)
-    assert isinstance(found["full"].model.pairs, af.pairsums.Full)
-    assert isinstance(found["causal"].model.pairs, af.Causal) and found["causal"].model.pairs.slope is None
-    assert float(found["alibi"].model.pairs.slope) == 0.5
-    ends = {name: np.asarray(run.xs[-1]) for name, run in found.items()}
-    np.testing.assert_allclose(ends["causal"][0], found["causal"].xs[0, 0], atol=1e-12)
-    np.testing.assert_allclose(ends["alibi"][0], found["alibi"].xs[0, 0], atol=1e-12)
+        runs[pairs] = af.load(path)
+    assert isinstance(runs["full"].model.pairs, af.pairsums.Full)
+    assert isinstance(runs["causal"].model.pairs, af.Causal) and runs["causal"].model.pairs.slope is None
+    assert float(runs["alibi"].model.pairs.slope) == 0.5
+    ends = {name: np.asarray(run.xs[-1]) for name, run in runs.items()}
+    np.testing.assert_allclose(ends["causal"][0], runs["causal"].xs[0, 0], atol=1e-12)
+    np.testing.assert_allclose(ends["alibi"][0], runs["alibi"].xs[0, 0], atol=1e-12)
     assert len({e[-1].tobytes() for e in ends.values()}) == 3
     expected = af.simulate(
-        af.SelfAttention(af.Softmax(beta=2.0), pairs=af.Causal(slope=0.5)), found["alibi"].xs[0], t1=1.0, save=11
+        af.SelfAttention(af.Softmax(beta=2.0), pairs=af.Causal(slope=0.5)), runs["alibi"].xs[0], t1=1.0, save=11
     )
-    np.testing.assert_allclose(found["alibi"].xs, expected.xs, atol=1e-12)
+    np.testing.assert_allclose(runs["alibi"].xs, expected.xs, atol=1e-12)
     assert call("simulate", "--from", tmp_path / "alibi.nc", "--out", tmp_path / "again.nc")[0] == 0
-    assert np.array_equal(af.load(tmp_path / "again.nc").xs, found["alibi"].xs)
+    assert np.array_equal(af.load(tmp_path / "again.nc").xs, runs["alibi"].xs)
 
 
 def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
@@ -401,7 +401,7 @@ def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["--beta", "-1"], "beta = -1"),
         (["--attention", "nothing"], "'nothing' is unknown; there are: "),
@@ -430,15 +430,15 @@ def test_simulate_repeats_a_run_saved_by_a_program(call, tmp_path, key):
         (["--attention", "sinkhorn", "--pairs", "causal"], "causal"),
     ],
 )
-def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, told):
+def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, message):
     monkeypatch.chdir(tmp_path)
     code, out, err = call("simulate", *args)
-    assert code == 2 and out == "" and told in one_sentence(err)
+    assert code == 2 and out == "" and message in one_sentence(err)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("beta = ", "not valid TOML"),
         ("speed = 3", "'speed' is unknown"),
@@ -457,10 +457,10 @@ def test_simulate_refuses_in_one_sentence(call, tmp_path, monkeypatch, args, tol
         ("solver = 4", "a word"),
     ],
 )
-def test_bad_toml_is_refused_in_one_sentence(call, tmp_path, text, told):
+def test_bad_toml_is_refused_in_one_sentence(call, tmp_path, text, message):
     (tmp_path / "run.toml").write_text(text)
     code, _, err = call("simulate", "--config", tmp_path / "run.toml", "--out", tmp_path / "run.nc")
-    assert code == 2 and told in one_sentence(err) and not (tmp_path / "run.nc").exists()
+    assert code == 2 and message in one_sentence(err) and not (tmp_path / "run.nc").exists()
 
 
 def test_nothing_is_overwritten_silently(call, tmp_path):
@@ -571,7 +571,7 @@ ENTRY = af.registry.Entry("model", "pinned", Pinned, "attention and a pull", spa
 
 
 class Spin(af.models.AbstractModel):
-    """Tokens that turn and see nobody."""
+    """Tokens that turn without attention."""
     space: af.spaces.AbstractSpace
 
     def __init__(self, space):
@@ -612,7 +612,7 @@ def test_a_model_of_another_package_is_listed_and_run(call, models, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["--model", "pinned", "--pull", "-1"], "pull = -1 is outside"),
         (["--model", "pinned", "--space", "euclidean", "--init", "gaussian"], "'pinned' is not for space 'euclidean'"),
@@ -622,12 +622,17 @@ def test_a_model_of_another_package_is_listed_and_run(call, models, tmp_path):
         (["--model", "spin", "--pairs", "causal"], "model 'spin' has no pairs"),
     ],
 )
-def test_what_a_model_does_not_take_is_refused(call, models, tmp_path, args, told):
+def test_parameters_a_model_does_not_take_are_refused(call, models, tmp_path, args, message):
     code, out, err = call("simulate", *args, "--out", tmp_path / "run.nc")
-    assert code == 2 and out == "" and told in one_sentence(err) and not (tmp_path / "run.nc").exists()
+    assert code == 2 and out == "" and message in one_sentence(err) and not (tmp_path / "run.nc").exists()
 
 
 def test_a_model_without_attention_runs(call, models, tmp_path):
     small = ("--n", 3, "--d", 2, "--t1", 1.0, "--save", 3)
     assert call("simulate", *small, "--model", "spin", "--out", tmp_path / "run.nc")[0] == 0
     assert af.load(tmp_path / "run.nc").clock == "t"
+
+
+def test_a_model_that_is_made_for_some_tokens_says_so(call, tmp_path):
+    code, _, error = call("simulate", "--model", "words", "--n", 8, "--out", tmp_path / "run.nc")
+    assert code == 2 and "is made for init = letters, n = 80, d = 3; choose these." in error.replace("\n", " ")

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 
 import attnflow as af
 from attnflow.diagnostics import components
-from attnflow.diagnostics._linkage import tree_components
 from attnflow.errors import InputError
+from attnflow.flows.linkage import tree_components
 from witness import on_circle
 
 N, T = 12, 6
@@ -37,7 +37,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def together():
-    """Tokens that meet."""
+    """A run whose tokens meet."""
     x0, weights = on_circle(np.arange(N) / 10), np.full(N, 1 / N)
     return af.simulate(af.SelfAttention(beta=1.0), x0, t1=30.0, save=T, weights=weights)
 
@@ -60,8 +60,8 @@ def test_many_tokens():
     np.testing.assert_array_equal(compiled(x, 0.07), expected)  # in tiles
     np.testing.assert_array_equal(tree_components(x, 0.07), expected)
     met = on_circle([0.0, 2.0, 4.0])[rng.integers(0, 3, 20_000)] + 1e-4 * rng.normal(size=(20_000, 2))
-    found = af.clusters(met, space=af.Sphere())  # pairs that have met are 1.3e8: no list of them is made
-    assert found.count == 3 and found.sizes.sum() == 20_000
+    result = af.clusters(met, space=af.Sphere())  # pairs that have met are 1.3e8: no list of them is made
+    assert result.count == 3 and result.sizes.sum() == 20_000
 
 
 def test_a_long_chain_is_one_cluster():
@@ -82,10 +82,10 @@ def test_default_in_space_is_relative_to_the_spread():
     x = np.repeat(rng.normal(size=(5, 3)), 4, axis=0) + 1e-3 * rng.normal(size=(20, 3))
     w = rng.uniform(1, 2, 20)
     w /= w.sum()
-    found = af.clusters(x, weights=w, space=af.Euclidean())
-    assert found.count == 5
+    result = af.clusters(x, weights=w, space=af.Euclidean())
+    assert result.count == 5
     variance = w @ ((x - w @ x) ** 2).sum(axis=1)
-    np.testing.assert_allclose(found.eps, np.sqrt(2e-3 * variance), rtol=1e-12)
+    np.testing.assert_allclose(result.eps, np.sqrt(2e-3 * variance), rtol=1e-12)
     moved = af.clusters(np.stack([x, 1e-9 * x, 1e6 * x + 1e4]), weights=w, space=af.Euclidean())
     assert moved.count.tolist() == [5, 5, 5]
 
@@ -95,27 +95,27 @@ def test_a_cloud_that_shrinks_ends_as_one_cluster_and_one_that_grows_does_not(to
     for sign, count in ((-1.0, 1), (1.0, 6)):
         xs = jnp.exp(sign * ts)[:, None, None] * x0[None]
         flow = dataclasses.replace(together, ts=ts, xs=xs, weights=None, model=af.Flow(lambda t, x, w, s=sign: s * x))
-        found = af.clusters(flow)
-        assert found.count.tolist()[::2] == [6, count]
-        assert af.clusters(flow, at=-1).eps == found.eps[-1]
-        np.testing.assert_allclose(found.speed, np.linalg.norm(xs, axis=-1).max(axis=-1))
+        result = af.clusters(flow)
+        assert result.count.tolist()[::2] == [6, count]
+        assert af.clusters(flow, at=-1).eps == result.eps[-1]
+        np.testing.assert_allclose(result.speed, np.linalg.norm(xs, axis=-1).max(axis=-1))
 
 
 def test_labels_sizes_and_masses(run):
-    found = af.clusters(run)
+    result = af.clusters(run)
     w, x = np.asarray(run.weights), np.asarray(run.xs)
-    assert found.labels.shape == (T, N) and found.count.shape == (T,)
-    assert found.sizes.shape == found.masses.shape == (T, found.count.max())
-    assert found.count[0] > found.count[-1] >= 2
+    assert result.labels.shape == (T, N) and result.count.shape == (T,)
+    assert result.sizes.shape == result.masses.shape == (T, result.count.max())
+    assert result.count[0] > result.count[-1] >= 2
     for t in range(T):
-        first, k = first_of_each(x[t], np.sqrt(2e-3)), found.count[t]
+        first, k = first_of_each(x[t], np.sqrt(2e-3)), result.count[t]
         same = first[:, None] == first[None, :]
-        np.testing.assert_array_equal(found.labels[t][:, None] == found.labels[t][None, :], same)
-        assert sorted(set(found.labels[t])) == list(range(k))
+        np.testing.assert_array_equal(result.labels[t][:, None] == result.labels[t][None, :], same)
+        assert sorted(set(result.labels[t])) == list(range(k))
         for c in range(k):
-            assert found.sizes[t, c] == (found.labels[t] == c).sum()
-            np.testing.assert_allclose(found.masses[t, c], w[found.labels[t] == c].sum(), rtol=1e-12)
-        assert (np.diff(found.masses[t]) <= 1e-12).all() and not found.sizes[t, k:].any()
+            assert result.sizes[t, c] == (result.labels[t] == c).sum()
+            np.testing.assert_allclose(result.masses[t, c], w[result.labels[t] == c].sum(), rtol=1e-12)
+        assert (np.diff(result.masses[t]) <= 1e-12).all() and not result.sizes[t, k:].any()
 
 
 def test_one_time_is_a_row_of_all(run):
@@ -130,8 +130,8 @@ def test_one_time_is_a_row_of_all(run):
 
 
 def test_the_first_token_decides_between_equal_masses():
-    found = af.clusters(on_circle([0, 3, 1, 3, 2, 1, 2, 0]), space=af.Sphere())
-    assert found.labels.tolist() == [0, 1, 2, 1, 3, 2, 3, 0]
+    result = af.clusters(on_circle([0, 3, 1, 3, 2, 1, 2, 0]), space=af.Sphere())
+    assert result.labels.tolist() == [0, 1, 2, 1, 3, 2, 3, 0]
 
 
 def test_speed_of_two_clusters_is_that_of_the_theory(together):
@@ -144,16 +144,16 @@ def test_speed_of_two_clusters_is_that_of_the_theory(together):
 
 
 def test_a_moving_configuration_is_not_converged(run):
-    found = af.clusters(run, at=-1)
-    assert found.count > 1 and found.converged is False
-    assert "not converged: the fastest token has speed" in str(found) and "clusters at t = 12 (SA)" in str(found)
+    result = af.clusters(run, at=-1)
+    assert result.count > 1 and result.converged is False
+    assert "not converged: the fastest token has speed" in str(result) and "clusters at t = 12 (SA)" in str(result)
 
 
 def test_consensus_and_balance_are_converged(together):
-    found = af.clusters(together)
-    assert found.count.tolist() == [N, 1, 1, 1, 1, 1]
-    assert found.converged.tolist()[:2] == [False, False] and found.converged.tolist()[-2:] == [True, True]
-    assert str(found) == "1 cluster at t = 30 (SA), linked within 0.0447, at rest."
+    result = af.clusters(together)
+    assert result.count.tolist() == [N, 1, 1, 1, 1, 1]
+    assert result.converged.tolist()[:2] == [False, False] and result.converged.tolist()[-2:] == [True, True]
+    assert str(result) == "1 cluster at t = 30 (SA), linked within 0.0447, at rest."
     pair = jnp.tile(jnp.asarray([[1.0, 0.0], [-1.0, 0.0]]), (T, 1, 1))
     balanced = dataclasses.replace(together, xs=pair, weights=None)
     assert af.clusters(balanced, at=-1).count == 2 and af.clusters(balanced, at=-1).converged is True
@@ -173,10 +173,10 @@ def test_a_drift_just_above_the_rounding_of_means_is_called_moving(together, par
     """A layer moves a token by the part alpha of the way to its mean, which is known to 8 eps of the longest token."""
     alpha = part * 2 * 8 * np.finfo(float).eps  # the way is half a unit
     pair = jnp.tile(jnp.asarray([[1.0, 0.0], [0.5, 0.0]]), (T, 1, 1))
-    given = {"xs": pair, "weights": None, "ts": together.ts * 1e12, "provenance": type(together.provenance)()}
-    found = af.clusters(dataclasses.replace(together, model=af.models.HardmaxLayers(alpha), **given), at=-1)
-    assert found.count == 2 and found.state == state
-    np.testing.assert_allclose(found.speed, part * 8 * np.finfo(float).eps, rtol=1e-9)
+    fields = {"xs": pair, "weights": None, "ts": together.ts * 1e12, "provenance": type(together.provenance)()}
+    result = af.clusters(dataclasses.replace(together, model=af.models.HardmaxLayers(alpha), **fields), at=-1)
+    assert result.count == 2 and result.state == state
+    np.testing.assert_allclose(result.speed, part * 8 * np.finfo(float).eps, rtol=1e-9)
 
 
 def test_very_long_times_do_not_overflow(together):
@@ -188,8 +188,8 @@ def test_very_long_times_do_not_overflow(together):
 
 def test_without_a_model_rest_is_not_known(run):
     x = np.asarray(run.xs[-1])
-    found = af.clusters(x, space=af.Sphere())
-    assert found.converged is None and "whether they rest is not known" in str(found)
+    result = af.clusters(x, space=af.Sphere())
+    assert result.converged is None and "whether they rest is not known" in str(result)
     bare = dataclasses.replace(run, model=None)
     assert af.clusters(bare, at=-1, eps=0.1).converged is None
     with pytest.raises(InputError, match="which space"):
@@ -198,9 +198,9 @@ def test_without_a_model_rest_is_not_known(run):
 
 def test_times_that_were_not_reached(run):
     cut = dataclasses.replace(run, xs=run.xs.at[4:].set(jnp.nan))
-    found = af.clusters(cut)
-    assert found.count.tolist()[4:] == [0, 0] and (found.labels[4:] == -1).all() and not found.converged[4:].any()
-    np.testing.assert_array_equal(found.labels[:4], af.clusters(run).labels[:4])
+    result = af.clusters(cut)
+    assert result.count.tolist()[4:] == [0, 0] and (result.labels[4:] == -1).all() and not result.converged[4:].any()
+    np.testing.assert_array_equal(result.labels[:4], af.clusters(run).labels[:4])
     assert af.clusters(cut, at=-1).count == 0
 
 
@@ -214,7 +214,7 @@ def test_counts_can_be_compiled_and_mapped(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"at": 6}, "at = 6 is none of the 6 saved times"),
         ({"eps": -1.0}, "eps = -1.0 is no distance"),
@@ -222,13 +222,50 @@ def test_counts_can_be_compiled_and_mapped(run):
         ({"space": af.Sphere()}, "a run knows its space"),
     ],
 )
-def test_bad_input_is_told(run, arguments, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_input_is_refused(run, arguments, message):
+    with pytest.raises(InputError, match=message):
         af.clusters(run, **arguments)
 
 
-def test_arrays_that_are_no_clouds_are_told():
+def test_arrays_that_are_not_clouds_are_refused():
     with pytest.raises(InputError, match=r"tokens have shape \(3,\)"):
         af.clusters(np.zeros(3), eps=1.0)
     with pytest.raises(InputError, match="has none; leave it out"):
         af.clusters(np.zeros((3, 2)), at=0, eps=1.0)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("factor", [2.0**-700, 2.0**-480, 2.0**480, 2.0**700])
+def test_links_at_every_scale(d, factor):
+    """A square that over- or underflows would link everything, or nothing."""
+    x = np.random.default_rng(0).normal(size=(30, d))
+    x[-5:] = x[0]
+    eps = float(np.quantile(cdist(x, x), 0.1))
+    expected = np.asarray(components(x, eps))
+    assert 3 < len(np.unique(expected)) < 27
+    np.testing.assert_array_equal(components(factor * x, factor * eps), expected)
+    np.testing.assert_array_equal(tree_components(factor * x, factor * eps), expected)
+    np.testing.assert_array_equal(components(factor * x, 0.0), components(x, 0.0))
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e100])
+def test_a_run_of_any_scale_is_judged_by_its_spread(factor):
+    """The flow -x, which shrinks, is no rest."""
+    x0 = factor * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -0.5]])
+    model = af.models.Flow(lambda t, x, w: -x, af.Euclidean())
+    last = af.clusters(af.simulate(model, x0, t1=1.0, solver="rk4", dt=0.1, save=2), at=-1)
+    assert (last.count, last.state) == (3, "moving")
+    np.testing.assert_allclose(last.speed, factor * np.exp(-1) * np.hypot(1, 0.5), rtol=1e-4)
+
+
+@pytest.mark.parametrize("light", [0.0, 1e-300, 1e-200, 1e-100])
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 0.5], [1.0, 0.5, 0.5]])
+def test_light_tokens_move_and_are_seen_to_move(light, weights):
+    """A token without mass is moved by the others."""
+    w = np.where(np.array(weights) == 1, light, weights)
+    w = jnp.asarray(w / w.sum())
+    run = af.simulate(af.SelfAttention(beta=1.0), on_circle([0.1, 1.0, 2.5]), t1=0.1, weights=w)
+    last = af.clusters(run, at=-1)
+    v = np.asarray(af.models.field(run.model, 0.1, run.xs[-1], w))
+    assert (last.count, last.state) == (3, "moving")
+    np.testing.assert_allclose(last.speed, np.linalg.norm(v, axis=1).max(), rtol=1e-6)

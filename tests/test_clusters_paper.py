@@ -40,8 +40,8 @@ def test_reference_runs_have_the_numbers_of_other_programs(name, reference):
     claims = [c for c in experiment.claims if c.id.startswith(REFERENCE[name]) and "figures" not in c.id]
     assert len(claims) == {"clusters-polytopes": 7, "clusters-hyperplanes": 5, "clusters-line": 10}[name]
     for claim in claims:
-        found = judge(claim, results, "quick")
-        assert found["status"] == "holds", found
+        verdict = judge(claim, results, "quick")
+        assert verdict["status"] == "holds", verdict
 
 
 def test_a_wrong_matrix_of_scores_would_fail(reference):
@@ -74,5 +74,5 @@ def test_matrices_of_the_figures_have_the_eigenvalues_of_the_paper():
         "codimension": [1.96345, 0.25287, -0.22210],
     }
     for name, values in expected.items():
-        found = np.sort_complex(np.linalg.eigvals(np.array(MATRICES[name])))
-        np.testing.assert_allclose(found, np.sort_complex(values), atol=6e-5)
+        actual = np.sort_complex(np.linalg.eigvals(np.array(MATRICES[name])))
+        np.testing.assert_allclose(actual, np.sort_complex(values), atol=6e-5)

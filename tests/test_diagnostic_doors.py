@@ -1,4 +1,4 @@
-"""Diagnostics given what they cannot know: NaN is refused or comes out as NaN, the rest is refused in a sentence."""
+"""Diagnostics of bad input: NaN is refused or comes out as NaN, the rest is refused in a sentence."""
 
 import math
 
@@ -61,28 +61,28 @@ DOORS = {
 
 @pytest.mark.parametrize("name", DOORS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_finite_is_no_datum(name, bad):
+def test_infinities_and_nan_are_no_data(name, bad):
     call, good = DOORS[name]
-    given = np.array(good, float)
-    given.flat[-1] = bad
+    x = np.array(good, float)
+    x.flat[-1] = bad
     try:
-        found = np.asarray(call(given))
+        actual = np.asarray(call(x))
     except InputError as error:
         assert str(error).endswith(".")
     else:
-        assert np.issubdtype(found.dtype, np.floating) and np.isnan(found).any(), found
+        assert np.issubdtype(actual.dtype, np.floating) and np.isnan(actual).any(), actual
 
 
 @pytest.mark.parametrize("name", DOORS)
-def test_what_is_no_array_of_tokens_is_refused(name):
+def test_arguments_that_are_not_arrays_of_tokens_are_refused(name):
     call, _ = DOORS[name]
-    for given in ("text", np.zeros((0, 2)), np.array("x"), [["a", "b"]], [[1, 2], [3]]):
+    for x in ("text", np.zeros((0, 2)), np.array("x"), [["a", "b"]], [[1, 2], [3]]):
         with pytest.raises(InputError, match=r"\.$"):
-            call(given)
+            call(x)
 
 
 def standing(model, xs=X, weights=None):
-    """A run of tokens that nobody moved."""
+    """A run of tokens that do not move."""
     xs = jnp.asarray(xs if np.ndim(xs) == 3 else [xs, xs])
     ts = jnp.arange(len(xs), dtype=xs.dtype)
     return af.Run(ts, xs, weights, jnp.asarray(0), stats={}, model=model, clock="SA", provenance={})
@@ -178,7 +178,7 @@ def test_a_token_without_weight_does_not_count_as_a_pair():
         lambda: smoothness.stability_factor(1.0, radius=1.0, bound=3),
     ],
 )
-def test_refused_in_a_sentence(call):
+def test_refused_in_a_sentence(call, as_users_run):
     with pytest.raises(InputError, match=r"^[^\n]*\.$"):
         call()
 
@@ -187,10 +187,10 @@ def test_the_norm_of_a_map_that_did_not_converge():
     sinkhorn, x = af.Sinkhorn(beta=30.0, max_iterations=2), X[:3]
     for method in ("dense", "power"):
         with pytest.warns(AttnflowWarning, match="did not converge"):
-            found = smoothness.local_lipschitz(sinkhorn, x, method=method)
-        assert np.isnan(found.value) and not found.converged and "NaN" in found.limits[0]
-    found = smoothness.local_lipschitz(af.Softmax(), x)
-    assert found.converged and found.limits == () and found.value > 0
+            result = smoothness.local_lipschitz(sinkhorn, x, method=method)
+        assert np.isnan(result.value) and not result.converged and "NaN" in result.limits[0]
+    result = smoothness.local_lipschitz(af.Softmax(), x)
+    assert result.converged and result.limits == () and result.value > 0
 
 
 # Logarithms
@@ -202,7 +202,7 @@ def test_log_attention_does_not_underflow():
     scores = beta * X @ X.T
     expected = scores - logsumexp(scores, axis=1, keepdims=True)
     np.testing.assert_allclose(af.attention_matrix(run, at=0, log=True), expected, rtol=1e-12, atol=1e-9)
-    assert float(af.attention_matrix(run, at=0).min()) == 0.0  # which underflows
+    assert float(af.attention_matrix(run, at=0).min()) == 0.0  # this underflows
     causal = standing(af.SelfAttention(af.Unnormalized(beta=3.0, shifted=True), pairs=af.Causal()))
     seen = np.tril(np.ones((5, 5), bool))
     expected = np.where(seen, 3 * (X @ X.T - 1) - math.log(5), -np.inf)
@@ -223,8 +223,8 @@ def test_the_partition_function_at_any_temperature():
         shifted = af.diagnostics.log_partition(X, attention=af.Unnormalized(beta=beta, shifted=True), weights=w)
         np.testing.assert_allclose(shifted, expected - beta, rtol=1e-9, atol=1e-9)
     points = np.array([[1.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
-    found = af.diagnostics.log_partition(X, attention=af.Softmax(beta=9.0), points=points)
-    np.testing.assert_allclose(found, logsumexp(9 * points @ X.T - math.log(5), axis=1))
+    actual = af.diagnostics.log_partition(X, attention=af.Softmax(beta=9.0), points=points)
+    np.testing.assert_allclose(actual, logsumexp(9 * points @ X.T - math.log(5), axis=1))
     run = standing(af.SelfAttention(beta=2.0), weights=jnp.asarray(w))
     np.testing.assert_allclose(af.diagnostics.log_partition(run, at=0), logsumexp(2 * X @ X.T + np.log(w), axis=1))
     assert af.diagnostics.log_partition(run).shape == (2, 5)
@@ -256,8 +256,8 @@ def test_the_attention_of_robust_layers_is_what_they_use():
 def test_hardmax_limits_are_certified_in_both_precisions(dtype, alpha, scale):
     x0 = jnp.asarray(scale * af.models.hardmax_cloud("triangle", inside=5, key=jax.random.key(0)), dtype)
     layers = int(25 / math.log1p(alpha))
-    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=layers, solver="layers"))
-    assert found.certified and found.limits == () and (found.ahead <= 2 * found.eps).all(), found
+    result = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=layers, solver="layers"))
+    assert result.certified and result.limits == () and (result.ahead <= 2 * result.eps).all(), result
     early = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=2, solver="layers"))
     assert not early.certified and len(early.missing)
 
@@ -266,21 +266,25 @@ def test_hardmax_limits_are_certified_in_both_precisions(dtype, alpha, scale):
 def test_a_small_step_is_no_rest(alpha):
     """A token beside the middle of an edge, 1e-9 off: it is drawn to a corner, one away, however slowly."""
     x0 = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0], [1.0, 1e-9]])
-    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
-    assert not found.certified and found.missing.tolist() == [3]
-    assert found.ahead[3] == pytest.approx(1.0 if alpha < 1e-3 else 8 / 27, rel=1e-5)
+    result = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
+    assert not result.certified and result.missing.tolist() == [3]
+    assert result.ahead[3] == pytest.approx(1.0 if alpha < 1e-3 else 8 / 27, rel=1e-5)
     x0[3, 1] = 0.0  # on the middle: this one stays, by its tie
-    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
-    assert found.certified and found.faces == {3: (0, 1)}
+    result = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(alpha), x0, t1=3, solver="layers"))
+    assert result.certified and result.faces == {3: (0, 1)}
     # A leader nearby that does not attract: nearly as long, and another one wins.
     x0 = np.array([[1.0, 0.0], [1.0 - 1e-9, 3e-9], [0.9999999999, 1.0], [-2.0, 0.1]])
     run = af.simulate(af.HardmaxLayers(alpha), x0, t1=2, solver="layers")
-    found = af.diagnostics.hardmax_limit(run)
-    drawn = np.linalg.norm(np.asarray(run.info["ahead"]), axis=1) > 2 * found.eps
-    assert not (drawn & (found.at_leader >= 0)).any() and not (found.certified and drawn.any())
+    result = af.diagnostics.hardmax_limit(run)
+    drawn = np.linalg.norm(np.asarray(run.info["ahead"]), axis=1) > 2 * result.eps
+    assert not (drawn & (result.at_leader >= 0)).any() and not (result.certified and drawn.any())
 
 
 def test_steps_below_rounding_are_named():
     x0 = jnp.asarray([[1.0, 1.0], [-1.0, 0.5], [0.5, 0.5]], jnp.float32)
-    found = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(1e-10), x0, t1=3, solver="layers"))
-    assert not found.certified and "below the rounding of float32" in found.limits[0] and found.limits[0] in repr(found)
+    result = af.diagnostics.hardmax_limit(af.simulate(af.HardmaxLayers(1e-10), x0, t1=3, solver="layers"))
+    assert (
+        not result.certified
+        and "below the rounding of float32" in result.limits[0]
+        and result.limits[0] in repr(result)
+    )

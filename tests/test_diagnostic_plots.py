@@ -1,4 +1,4 @@
-"""Pictures of diagnostics show the numbers of the diagnostics; their labels fit, and colours can be told apart."""
+"""Pictures of diagnostics show the numbers of the diagnostics; their labels fit, and colours can be distinguished."""
 
 import dataclasses
 
@@ -68,30 +68,30 @@ def test_order_parameter(run):
 
 
 def test_number_of_clusters_and_who_is_with_whom(run):
-    found = af.clusters(run)
+    result = af.clusters(run)
     figure = af.plot.clusters(run)
     upper, lower = figure.axes[:2]
-    np.testing.assert_array_equal(upper.lines[0].get_ydata(), found.count)
+    np.testing.assert_array_equal(upper.lines[0].get_ydata(), result.count)
     mesh = lower.collections[0]
     mass = np.asarray(mesh.get_array())  # (tokens from below, times)
     assert mass.shape == (N, 6)
-    expected = np.take_along_axis(found.masses, found.labels, axis=1)
+    expected = np.take_along_axis(result.masses, result.labels, axis=1)
     np.testing.assert_allclose(np.sort(mass, axis=0), np.sort(expected, axis=1).T)
     assert (np.diff(mass[:, -1]) <= 1e-12).all()  # at the end clusters stand together, the largest below
-    assert f"{found.count[-1]} cluster" in upper.get_title()
-    assert upper.get_legend().texts[0].get_text() == f"linked within {found.eps[-1]:.3g}"
-    assert ("at rest" if found.converged[-1] else "still moving") in upper.get_title()
+    assert f"{result.count[-1]} cluster" in upper.get_title()
+    assert upper.get_legend().texts[0].get_text() == f"linked within {result.eps[-1]:.3g}"
+    assert ("at rest" if result.converged[-1] else "still moving") in upper.get_title()
 
 
 def test_lines_between_clusters_end_where_they_meet(run):
     lower = af.plot.clusters(run).axes[1]
-    labels, found = af.clusters(run).labels, lower.collections[1]
+    labels, lines = af.clusters(run).labels, lower.collections[1]
     order = np.lexsort(labels)
     apart = (labels[:, order[1:]] != labels[:, order[:-1]]).sum()  # how many times neighbours are apart, together
     ts = np.asarray(run.ts)
     width = np.diff(np.concatenate([ts[:1], (ts[1:] + ts[:-1]) / 2, ts[-1:]]))
     expected = ((labels[:, order[1:]] != labels[:, order[:-1]]) * width[:, None]).sum()
-    drawn = sum(end[0] - start[0] for start, end in found.get_segments())
+    drawn = sum(end[0] - start[0] for start, end in lines.get_segments())
     assert apart > 0
     np.testing.assert_allclose(drawn, expected)
 
@@ -136,11 +136,11 @@ def test_a_head_is_named(run):
 
 
 def test_leaders(run):
-    found = af.leaders(run, at=2)
+    result = af.leaders(run, at=2)
     ax = af.plot.leaders(run, at=2).axes[0]
     heights = sorted(bar.get_height() for container in ax.containers for bar in container)
-    np.testing.assert_allclose(heights, np.sort(found.received))
-    assert int(ax.get_xticklabels()[0].get_text()) == int(np.argmax(found.received))
+    np.testing.assert_allclose(heights, np.sort(result.received))
+    assert int(ax.get_xticklabels()[0].get_text()) == int(np.argmax(result.received))
 
 
 def test_overview_falls_back_to_what_there_is(run, causal):

@@ -98,36 +98,36 @@ def pair_histogram(x, w, edges):
 
 
 def test_inner_products(run):
-    found = af.inner_products(run, bins=12)
-    np.testing.assert_allclose(found.edges, np.linspace(-1, 1, 13), atol=1e-15)
+    result = af.inner_products(run, bins=12)
+    np.testing.assert_allclose(result.edges, np.linspace(-1, 1, 13), atol=1e-15)
     for t in range(3):
-        expected = pair_histogram(np.asarray(run.xs[t]), WEIGHTS, found.edges)
-        np.testing.assert_allclose(found.density[t], expected, rtol=1e-9, atol=1e-14)
+        expected = pair_histogram(np.asarray(run.xs[t]), WEIGHTS, result.edges)
+        np.testing.assert_allclose(result.density[t], expected, rtol=1e-9, atol=1e-14)
         np.testing.assert_allclose(af.inner_products(run, at=t, bins=12).density, expected, rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(found.fraction.sum(axis=-1), 1.0)
+    np.testing.assert_allclose(result.fraction.sum(axis=-1), 1.0)
 
 
 def test_inner_products_in_tiles(monkeypatch):
     monkeypatch.setattr(correlations, "TILE", 4)  # and 7 tokens do not fill two tiles
     x, edges = RNG.normal(size=(N, 2)), np.array([-1.0, -0.3, 0.2, 0.9])
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    found = af.inner_products(x, bins=edges, normalized=True, weights=WEIGHTS)
-    np.testing.assert_allclose(found.density, pair_histogram(unit, WEIGHTS, edges), rtol=1e-9)
-    assert found.fraction.sum() < 1  # some pairs are outside the edges
+    result = af.inner_products(x, bins=edges, normalized=True, weights=WEIGHTS)
+    np.testing.assert_allclose(result.density, pair_histogram(unit, WEIGHTS, edges), rtol=1e-9)
+    assert result.fraction.sum() < 1  # some pairs are outside the edges
 
 
 def test_inner_products_of_tokens_that_coincide_are_counted():
     x = np.tile(np.array([0.6, 0.8]), (4, 1))  # |x|^2 is not exactly one
-    found = af.inner_products(x, normalized=True, bins=5)
-    np.testing.assert_allclose(found.fraction, [0, 0, 0, 0, 1])
+    result = af.inner_products(x, normalized=True, bins=5)
+    np.testing.assert_allclose(result.fraction, [0, 0, 0, 0, 1])
 
 
 def test_inner_products_in_space_span_the_extremes():
     x = RNG.normal(size=(2, 5, 3))
-    found = af.inner_products(x, bins=6)
+    result = af.inner_products(x, bins=6)
     products = np.array([(c @ c.T)[~np.eye(5, dtype=bool)] for c in x])
-    np.testing.assert_allclose([found.edges[0], found.edges[-1]], [products.min(), products.max()])
-    np.testing.assert_allclose(found.density, [np.histogram(p, found.edges, density=True)[0] for p in products])
+    np.testing.assert_allclose([result.edges[0], result.edges[-1]], [products.min(), products.max()])
+    np.testing.assert_allclose(result.density, [np.histogram(p, result.edges, density=True)[0] for p in products])
 
 
 # Attention
@@ -143,10 +143,10 @@ def loop_softmax(x, w, beta):
 
 
 def test_attention_matrix_of_softmax(run):
-    found = af.attention_matrix(run)
+    actual = af.attention_matrix(run)
     for t in range(3):
-        np.testing.assert_allclose(found[t], loop_softmax(np.asarray(run.xs[t]), WEIGHTS, 2.0), rtol=1e-12)
-    np.testing.assert_allclose(af.attention_matrix(run, at=-1), found[-1], rtol=1e-12)
+        np.testing.assert_allclose(actual[t], loop_softmax(np.asarray(run.xs[t]), WEIGHTS, 2.0), rtol=1e-12)
+    np.testing.assert_allclose(af.attention_matrix(run, at=-1), actual[-1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [af.pairsums.Full(), af.Causal(slope=0.3)], ids=["full", "causal"])
@@ -177,15 +177,15 @@ def test_shifted_and_unshifted_attention(run):
 
 def test_parameters_of_the_time_are_used(run):
     changing = with_model(run, Softmax(af.Piecewise([2.0], [1.0, 5.0])))
-    found = af.attention_matrix(changing)
+    actual = af.attention_matrix(changing)
     for t, beta in ((0, 1.0), (1, 1.0), (2, 5.0)):
-        np.testing.assert_allclose(found[t], loop_softmax(np.asarray(run.xs[t]), WEIGHTS, beta), rtol=1e-12)
+        np.testing.assert_allclose(actual[t], loop_softmax(np.asarray(run.xs[t]), WEIGHTS, beta), rtol=1e-12)
 
 
 def test_heads(run):
     heads = with_model(run, MultiHead([Softmax(1.0), Softmax(4.0)]))
-    found = af.attention_matrix(heads, at=0, head=1)
-    np.testing.assert_allclose(found, loop_softmax(np.asarray(run.xs[0]), WEIGHTS, 4.0), rtol=1e-12)
+    actual = af.attention_matrix(heads, at=0, head=1)
+    np.testing.assert_allclose(actual, loop_softmax(np.asarray(run.xs[0]), WEIGHTS, 4.0), rtol=1e-12)
     with pytest.raises(InputError, match="a matrix per head; give head=0"):
         af.attention_matrix(heads)
     with pytest.raises(InputError, match="there is no head 2"):
@@ -199,29 +199,29 @@ def test_leaders(run, tile, n, monkeypatch):
     monkeypatch.setattr(rows_of_attention, "TILE", tile)
     w = WEIGHTS[:n] / WEIGHTS[:n].sum()
     run = dataclasses.replace(run, xs=run.xs[:, :n], weights=jnp.asarray(w))
-    found, a = af.leaders(run), np.asarray(af.attention_matrix(run))
-    np.testing.assert_allclose(found.received, w @ a, rtol=1e-12)
-    np.testing.assert_array_equal(found.follows, a.argmax(axis=-1))
-    np.testing.assert_array_equal(found.followers, [np.bincount(row, minlength=n) for row in a.argmax(axis=-1)])
+    result, a = af.leaders(run), np.asarray(af.attention_matrix(run))
+    np.testing.assert_allclose(result.received, w @ a, rtol=1e-12)
+    np.testing.assert_array_equal(result.follows, a.argmax(axis=-1))
+    np.testing.assert_array_equal(result.followers, [np.bincount(row, minlength=n) for row in a.argmax(axis=-1)])
     with pytest.raises(InputError, match="choose one"):
-        _ = found.tokens
+        _ = result.tokens
 
 
 def test_leaders_of_hardmax_are_the_extreme_tokens(run):
     # Rows read off by hand: (0, 0.1) and (0.2, 0) score best with the longest token in their direction.
     x = jnp.asarray([[1.0, 0.0], [0.2, 0.0], [0.0, 2.0], [0.0, 0.1]])
     still = with_model(run, Hardmax(), space=af.Euclidean(), ts=jnp.zeros(1), xs=x[None], weights=None)
-    found = af.leaders(still, at=0)
-    assert found.follows.tolist() == [0, 0, 2, 2] and found.followers.tolist() == [2, 0, 2, 0]
-    np.testing.assert_allclose(found.received, [0.5, 0, 0.5, 0])
-    assert found.tokens == [0, 2]
+    result = af.leaders(still, at=0)
+    assert result.follows.tolist() == [0, 0, 2, 2] and result.followers.tolist() == [2, 0, 2, 0]
+    np.testing.assert_allclose(result.received, [0.5, 0, 0.5, 0])
+    assert result.tokens == [0, 2]
 
 
-def test_everybody_is_heard_alike_under_sinkhorn(run):
+def test_every_key_receives_the_same_attention_under_sinkhorn(run):
     np.testing.assert_allclose(af.leaders(with_model(run, Sinkhorn(2.0)), at=0).received, WEIGHTS, rtol=1e-7)
 
 
-def test_runs_without_attention_are_told(run):
+def test_runs_without_attention_are_refused(run):
     with pytest.raises(InputError, match="carries no model"):
         af.attention_matrix(dataclasses.replace(run, model=None))
     with pytest.raises(InputError, match="a Flow, which has no attention matrix"):
@@ -297,7 +297,7 @@ def test_diagnostics_can_be_compiled_and_differentiated(run):
     np.testing.assert_allclose(slope, np.tile(mean / np.linalg.norm(mean) / N, (N, 1)), rtol=1e-12)
 
 
-def test_bad_input_is_told(run):
+def test_bad_input_is_refused(run):
     with pytest.raises(InputError, match="at = 3 is none of the 3 saved times; give an index from -3 to 2"):
         af.diagnostics.order_parameter(run, at=3)
     with pytest.raises(InputError, match="for tokens on the sphere"):

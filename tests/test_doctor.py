@@ -21,7 +21,7 @@ def diagnosis():
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Only the sections named; the others were looked at once."""
+    """Run only the named sections; the others have been tested once."""
 
     def only(*names):
         for name in {"_versions", "_machine", "_precision", "_kernels", "_engines", "_extras", "_folders"} - set(names):
@@ -40,24 +40,24 @@ def call(capsys, *args):
 
 def test_this_installation_is_sound(diagnosis):
     assert diagnosis.ok, [check for check in diagnosis.checks if check.status == "fails"]
-    found = {(check.section, check.name): check for check in diagnosis.checks}
-    assert found["versions", "jax"].detail == jax.__version__
-    assert found["machine", "devices"].detail.startswith(jax.devices()[0].platform)
-    assert found["precision", "float64 sum"].value < 1e-13
+    checks = {(check.section, check.name): check for check in diagnosis.checks}
+    assert checks["versions", "jax"].detail == jax.__version__
+    assert checks["machine", "devices"].detail.startswith(jax.devices()[0].platform)
+    assert checks["precision", "float64 sum"].value < 1e-13
     usual = ("native",) if native().ready else ()
     for engine in ("dense", "blocked", "broadcast", "sharded", *usual):
-        assert found["kernels", f"{engine}, float64"].value < 1e-13
-        assert 0 < found["kernels", f"{engine}, float32"].value < 1e-4
-    assert 0 < found["kernels", "direct, float32"].value < 1e-4  # 64 bits, and tokens that are no unit vectors, are
-    assert not {("kernels", "direct, float64"), ("kernels", "spectral, float64")} & set(found)  # refused by these
-    assert ("extras", "dev") in found and ("extras", "ffmpeg") in found
+        assert checks["kernels", f"{engine}, float64"].value < 1e-13
+        assert 0 < checks["kernels", f"{engine}, float32"].value < 1e-4
+    assert 0 < checks["kernels", "direct, float32"].value < 1e-4  # 64 bits, and tokens that are no unit vectors, are
+    assert not {("kernels", "direct, float64"), ("kernels", "spectral, float64")} & set(checks)  # refused by these
+    assert ("extras", "dev") in checks and ("extras", "ffmpeg") in checks
 
 
 def test_which_engine_runs_and_why_others_do_not(diagnosis):
-    found = {check.name: check.detail for check in diagnosis.checks if check.section == "engines"}
-    circle = found["simulate, 5000 on a circle"]
+    details = {check.name: check.detail for check in diagnosis.checks if check.section == "engines"}
+    circle = details["simulate, 5000 on a circle"]
     assert circle.startswith("spectral:32; not ") and "direct: tokens are float64" in circle
-    small, ensemble = found["simulate, 200 tokens on a sphere"], found["ensemble, 32 on a circle"]
+    small, ensemble = details["simulate, 200 tokens on a sphere"], details["ensemble, 32 on a circle"]
     assert small.startswith("native" if native().ready else "dense") and "spectral: slower here" in small
     assert "fused: tokens are float64, and the kernel computes in float32" in ensemble
 
@@ -76,10 +76,10 @@ def test_one_screen(capsys, diagnosis, monkeypatch):
 def test_json(capsys, diagnosis, monkeypatch):
     monkeypatch.setattr(doctor, "diagnose", lambda: diagnosis)
     code, out, err = call(capsys, "--json")
-    told = json.loads(out)
-    assert code == 0 and told["ok"] is True and err == ""
-    assert {"section", "name", "status", "detail", "value"} == set(told["checks"][0])
-    assert len(told["checks"]) == len(diagnosis.checks)
+    answer = json.loads(out)
+    assert code == 0 and answer["ok"] is True and err == ""
+    assert {"section", "name", "status", "detail", "value"} == set(answer["checks"][0])
+    assert len(answer["checks"]) == len(diagnosis.checks)
 
 
 def test_help_has_an_example(capsys):
@@ -87,24 +87,24 @@ def test_help_has_an_example(capsys):
     assert code == 0 and "Example" in out
 
 
-def test_the_bad_jax_is_told_loudly(capsys, quick, monkeypatch):
+def test_the_bad_jax_release_fails_the_diagnosis(capsys, quick, monkeypatch):
     version = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda p: "0.10.2" if p == "jax" else version(p))
     quick("_versions")
     code, out, _ = call(capsys)
-    told = " ".join(out.split())
-    assert code == 1 and "jax 0.10.2 computes wrong numbers" in told and "Not well: jax" in told
+    text = " ".join(out.split())
+    assert code == 1 and "jax 0.10.2 computes wrong numbers" in text and "Not well: jax" in text
 
 
-def test_missing_and_old_packages_are_told(capsys, quick, monkeypatch):
+def test_missing_and_old_packages_are_reported(capsys, quick, monkeypatch):
     version = importlib.metadata.version
 
-    def found(package):
+    def patched(package):
         if package == "optax":
             raise importlib.metadata.PackageNotFoundError(package)
         return "0.1" if package == "rich" else version(package)
 
-    monkeypatch.setattr(importlib.metadata, "version", found)
+    monkeypatch.setattr(importlib.metadata, "version", patched)
     quick("_versions")
     code, out, _ = call(capsys, "--json")
     bad = {c["name"]: c["detail"] for c in json.loads(out)["checks"] if c["status"] == "fails"}
@@ -153,17 +153,17 @@ def test_sources_on_the_path_run_without_an_installation(capsys, quick, monkeypa
     version, requires = importlib.metadata.version, importlib.metadata.requires
 
     def of_others(known):
-        def found(package):
+        def patched(package):
             if package == "attnflow":
                 raise importlib.metadata.PackageNotFoundError(package)
             return known(package)
 
-        return found
+        return patched
 
     monkeypatch.setattr(importlib.metadata, "version", of_others(version))
     monkeypatch.setattr(importlib.metadata, "requires", of_others(requires))
     assert provenance()["attnflow"] == "not installed" and "version not installed" in software()
     quick("_versions", "_extras")
     code, out, _ = call(capsys, "--json")
-    found = {c["name"]: (c["status"], c["detail"]) for c in json.loads(out)["checks"]}
-    assert code == 0 and found["attnflow"] == ("info", "not installed")
+    checks = {c["name"]: (c["status"], c["detail"]) for c in json.loads(out)["checks"]}
+    assert code == 0 and checks["attnflow"] == ("info", "not installed")

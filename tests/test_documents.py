@@ -1,4 +1,4 @@
-"""What the front page promises is there: its picture, its names, its commands, its files."""
+"""Every picture, name, command and file that the documents mention exists."""
 
 import ast
 import importlib

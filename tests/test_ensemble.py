@@ -102,8 +102,8 @@ def test_statistics_equal_numpy(key: jax.Array) -> None:
     np.testing.assert_allclose(values["mean"].mean[-1], seen.mean(), rtol=1e-13)
     np.testing.assert_allclose(values["mean"].stderr[-1], seen.std(ddof=1) / np.sqrt(37), rtol=1e-12)
     np.testing.assert_array_equal(values["histogram"][-1], np.histogram(x[:, :, 0], np.linspace(-1, 1, 9))[0])
-    want = np.quantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
-    np.testing.assert_allclose(values["quantiles"][-1], want, atol=1e-3)
+    expected = np.quantile(seen, [0.1, 0.5, 0.9], method="inverted_cdf")
+    np.testing.assert_allclose(values["quantiles"][-1], expected, atol=1e-3)
 
 
 def test_one_realisation_has_no_standard_error(key: jax.Array) -> None:
@@ -267,7 +267,7 @@ def test_late_clocks(key: jax.Array) -> None:
 
 
 @pytest.mark.parametrize(("engine", "dtype"), [("batched", "float64"), ("innermost", "float32"), ("auto", "float64")])
-def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.Array) -> None:
+def test_steps_too_long_for_the_flow_warn(engine: str, dtype: str, key: jax.Array) -> None:
     """A cluster attracts its tokens at rate one, where rk4 is stable up to 2.79 and accurate below."""
 
     def coarseness(dt: float) -> float:
@@ -284,7 +284,7 @@ def test_steps_too_long_for_the_flow_are_told(engine: str, dtype: str, key: jax.
 
 @pytest.mark.parametrize("solver", ["rk4", "euler"])
 def test_an_ensemble_of_one_is_as_coarse_as_its_run(solver: str, key: jax.Array) -> None:
-    """One step: the look at the start is all there is to see."""
+    """One step: the check at the start is the only one."""
     model, options = af.SelfAttention(beta=3.0), {"solver": solver, "dt": 1.0}
     result = af.ensemble(model, sampler, realizations=1, ts=[1.0], reduce=af.flows.LastState(), key=key, **options)
     run = af.simulate(model, sampler(jax.random.fold_in(key, 0)), t1=1.0, **options)
@@ -300,7 +300,7 @@ def test_double_precision_is_not_silently_single():
 
 
 def test_an_ensemble_inside_transformations():
-    """Forwards it is differentiated, backwards refused in a sentence; in a compiled program it counts as outside."""
+    """Forward mode works, reverse mode is refused in a sentence; a compiled program gives the same numbers."""
 
     def mean(beta):
         reduce = af.flows.Mean(lambda t, x, w: x[0, 0])

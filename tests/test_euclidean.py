@@ -48,9 +48,9 @@ def witness(x0, ts, V, B):
         P /= P.sum(axis=1)[:, None]
         return ((P @ z - z) @ V.T).ravel()
 
-    found = solve_ivp(rhs, (0, ts[-1]), x0.ravel(), "DOP853", t_eval=ts, rtol=1e-11, atol=1e-12)
-    assert found.success
-    return found.y.T.reshape(-1, n, d)
+    solution = solve_ivp(rhs, (0, ts[-1]), x0.ravel(), "DOP853", t_eval=ts, rtol=1e-11, atol=1e-12)
+    assert solution.success
+    return solution.y.T.reshape(-1, n, d)
 
 
 # The solver --------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_models_without_linear_part_are_refused(other):
         af.simulate(other, x0, t1=1.0, solver="ifrk4", dt=0.1)
 
 
-def test_steps_that_are_too_long_are_refused_or_told():
+def test_steps_that_are_too_long_are_refused_or_warned_about():
     with pytest.raises(InputError, match=r"dt = 0.8 is too long for V of norm 1.3\d*; take dt <= 0.07"):
         flow(V2, dt=0.8)
     with pytest.warns(AttnflowWarning, match="dt <= 0.07\\d* is advised"):
@@ -180,11 +180,11 @@ def test_every_component_by_its_own_factor():
 def test_a_rescaled_run_is_a_run():
     run = af.rescaled(flow())
     assert (run.clock, run.xs.shape, run.provenance["rescaled"]) == ("SA", (15, 9, 2), "exp(-tV)")
-    found = af.clusters(run, at=-1, eps=1e-3)
-    assert found.count == 4 and found.labels.tolist() == [0, 1, 3, 2, 0, 0, 1, 1, 2]
+    result = af.clusters(run, at=-1, eps=1e-3)
+    assert result.count == 4 and result.labels.tolist() == [0, 1, 3, 2, 0, 0, 1, 1, 2]
     speed = np.linalg.norm((np.asarray(run.xs[-1]) - np.asarray(flow().xs[-2]) * np.exp(-13)), axis=1).max()
     # z - limit falls like e^{-t}: the step from t = 13 to 14 is (e - 1) times the speed at 14.
-    assert found.speed == pytest.approx(speed / (np.e - 1), rel=1e-3)
+    assert result.speed == pytest.approx(speed / (np.e - 1), rel=1e-3)
     between = witness(T9, np.array([0.0, 2.5]), EYE, EYE)[1]
     np.testing.assert_allclose(run.at(t=2.5), between, rtol=0, atol=2e-7)
     with pytest.raises(InputError, match="rescaled tokens"):
@@ -197,7 +197,7 @@ def test_time_counts_from_zero_through_a_restart():
     np.testing.assert_allclose(af.rescaled(second).xs[-1], af.rescaled(whole).xs[-1], rtol=1e-7)
 
 
-def test_components_without_digits_are_told():
+def test_components_without_digits_are_reported():
     with pytest.warns(AttnflowWarning, match=r"real part up to -0.068\d* have lost their digits at t = 30"):
         af.rescaled(flow(V2, ts=np.linspace(0, 30, 15)))
 
@@ -263,8 +263,8 @@ def test_8_the_origin_is_approached_algebraically():
     """Row 8, and 1.3: the largest norm never grows."""
     ts = np.append(np.linspace(0, 400, 14), 500.0)
     x = np.asarray(flow(-EYE, ts=ts).xs)
-    found = 500 * np.linalg.eigvalsh(np.cov(x[-1].T, bias=True))
-    np.testing.assert_allclose(found, [0.49887, 0.49905], atol=1e-3)
+    actual = 500 * np.linalg.eigvalsh(np.cov(x[-1].T, bias=True))
+    np.testing.assert_allclose(actual, [0.49887, 0.49905], atol=1e-3)
     assert np.diff(np.linalg.norm(x, axis=2).max(axis=1)).max() < 0
 
 

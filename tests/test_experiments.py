@@ -51,10 +51,10 @@ def test_results_are_selected_by_parameters():
     assert over.tolist() == [1, 3] and values.tolist() == [1, 9]
 
 
-@pytest.mark.parametrize("asked", [{}, {"kind": "SA"}, {"n": 9}, {"unknown": 1}])
-def test_select_wants_exactly_one_cell(asked):
+@pytest.mark.parametrize("entries", [{}, {"kind": "SA"}, {"n": 9}, {"unknown": 1}])
+def test_select_wants_exactly_one_cell(entries):
     with pytest.raises(InputError, match="exactly one"):
-        results({"n": 3, "kind": "SA"}, {"n": 1, "kind": "SA"}).select(**asked)
+        results({"n": 3, "kind": "SA"}, {"n": 1, "kind": "SA"}).select(**entries)
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "../out", "a_b", "a b"])
@@ -230,8 +230,8 @@ def test_another_process_judges_alike(perspective):
     env = {**os.environ, "PYTHONPATH": toy.search_path(root)}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found = {record["id"]: record["claims"] for record in json.loads(done.stdout)["experiments"]}
-    assert found == {name: records[name]["claims"] for name in COMPUTED}
+    claims = {record["id"]: record["claims"] for record in json.loads(done.stdout)["experiments"]}
+    assert claims == {name: records[name]["claims"] for name in COMPUTED}
     again = experiment.results(root)
     assert again.select(**first).identical(before[0])  # to the last bit
     np.testing.assert_array_equal(again.run(**first).xs, before[1].xs)

@@ -1,4 +1,4 @@
-"""The page in a real browser: it moves, it obeys, it can be left with what one has seen."""
+"""The page in a real browser: it moves, its controls work, and its results can be saved."""
 
 import json
 import subprocess
@@ -23,9 +23,9 @@ def window():
 
 @pytest.fixture(scope="module")
 def served():
-    with serve() as found:
+    with serve() as served:
         warm_up()
-        yield found
+        yield served
 
 
 @pytest.fixture

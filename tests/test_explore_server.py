@@ -1,4 +1,4 @@
-"""The server of the page: its protocol, its numbers, its manners towards strangers."""
+"""The server of the page: its protocol, its numbers, and its refusal of other sites and bad requests."""
 
 import asyncio
 import gc
@@ -43,8 +43,8 @@ USUAL = {"beta": 5.0, "n": 30, "d": 3, "seed": 7, "dt": 0.05}
 
 @pytest.fixture(scope="module")
 def served():
-    with serve() as found:
-        yield found
+    with serve() as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +57,9 @@ def run():
 def request(served, path, *, body=None, **headers):
     """`(status, headers, text)` of a request; bodies are JSON."""
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    asked = urllib.request.Request(served.url + path, data, {"Origin": f"http://{served.host}", **headers})
+    request = urllib.request.Request(served.url + path, data, {"Origin": f"http://{served.host}", **headers})
     try:
-        with urllib.request.urlopen(asked, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read()
@@ -132,7 +132,7 @@ def test_any_json_is_a_state_or_gets_a_sentence(value):
         {"dtype": "int8"},
     ],
 )
-def test_what_is_too_much_or_wrong_is_refused(wrong):
+def test_bad_states_are_refused(wrong):
     with pytest.raises(InputError):
         State.of(wrong)
 
@@ -146,13 +146,14 @@ def combinations():
         law = "weyl" if space == "sphere" else "gaussian"
         for attention in registry.entries("attention").values():
             if attention.name == "softmax" or takes(model.factory, "attention"):  # the default means none to the others
-                yield {**SMALL, "model": model.name, "attention": attention.name, "space": space, "init": law}
+                chosen = {"model": model.name, "attention": attention.name, "space": space, "init": law}
+                yield {**SMALL, **chosen, **model.needs}
 
 
 def test_every_model_with_every_map_can_be_chosen():
     for state in combinations():
         model, x0, _ = build({**State.of(state).settings, "solver": "rk4"})
-        assert jax.eval_shape(model.force, 0.0, x0, None).shape == (5, 5)  # traced; what it computes: the next test
+        assert jax.eval_shape(model.force, 0.0, x0, None).shape == x0.shape  # traced; what it computes: the next test
 
 
 @pytest.mark.parametrize(
@@ -167,24 +168,24 @@ def test_every_model_and_every_map_moves(state):
     step, _, x = show.playback.moment
     assert step == 2 and np.isfinite(np.asarray(x)).all()
     assert state["attention"] == "hardmax" or np.abs(np.asarray(x) - before).max() > 0
-    assert len(show.frame(1)) == 48 + 4 * 5 * 3
+    assert len(show.frame(1)) == 48 + 4 * len(x) * 3
     assert show.measured(1, show.playback.moment)[:4] == b"AFF1"
 
 
 def test_the_controls_come_from_the_registry():
-    found = catalogue()
+    answer = catalogue()
     for kind in ("model", "attention", "law"):
-        assert [e["name"] for e in found["entries"][kind]] == [n for n, e in registry.entries(kind).items() if e.page]
-    (softmax,) = [e for e in found["entries"]["attention"] if e["name"] == "softmax"]
+        assert [e["name"] for e in answer["entries"][kind]] == [n for n, e in registry.entries(kind).items() if e.page]
+    (softmax,) = [e for e in answer["entries"]["attention"] if e["name"] == "softmax"]
     assert softmax["params"]["beta"]["symbol"] == "β" and softmax["params"]["beta"]["scale"] == "log"
-    json.dumps(found, allow_nan=False)
+    json.dumps(answer, allow_nan=False)
 
 
 def test_scenes_are_complete():
-    found = scenes()
-    assert len({s.id for s in found}) == len(found) >= 7
-    assert {"perspective", "metastability", "modes"} <= {s.paper for s in found}
-    for scene in found:
+    all_scenes = scenes()
+    assert len({s.id for s in all_scenes}) == len(all_scenes) >= 7
+    assert {"perspective", "metastability", "modes"} <= {s.paper for s in all_scenes}
+    for scene in all_scenes:
         assert scene.paper in citations.PAPERS and scene.experiment in registry.entries("experiment"), scene.id
         assert scene.look.count(". ") + scene.look.endswith(".") == 2, scene.look
         assert scene.as_json()["url"].startswith("https://arxiv.org/abs/")
@@ -226,11 +227,11 @@ def test_states_are_those_of_simulate(served, run):
             assert frame["step"] == step and np.allclose(frame["points"], run.xs[step], atol=1e-7)
             assert step not in seen or np.array_equal(frame["points"], seen[step]["points"])
         visitor.ask(do="token", run=1, index=4)
-        told = visitor.hear("token")
+        token = visitor.hear("token")
         matrix = np.asarray(af.attention_matrix(run, at=23))
-        assert told["attends"][0][0] == int(np.argmax(matrix[4]))
-        assert told["attends"][0][1] == pytest.approx(matrix[4].max(), rel=1e-6)
-        assert np.allclose(told["position"], run.xs[23, 4], atol=1e-4)
+        assert token["attends"][0][0] == int(np.argmax(matrix[4]))
+        assert token["attends"][0][1] == pytest.approx(matrix[4].max(), rel=1e-6)
+        assert np.allclose(token["position"], run.xs[23, 4], atol=1e-4)
 
 
 def test_instruments_agree_with_the_library(served, run):
@@ -332,7 +333,7 @@ def test_projection_keeps_what_it_says():
     assert project(x[:2], None, "pca")[0].shape == (2, 3)
 
 
-# Leaving with something
+# Programs and files to download
 
 TURN = "0 -1 0 0 0; 1 0 0 0 0; 0 0 1 0 0; 0 0 0 1 0; 0 0 0 0 1"
 GAUSSIAN = {"space": "euclidean", "init": "gaussian"}
@@ -375,7 +376,7 @@ def test_netcdf_holds_the_run(served, tmp_path):
     assert status == 400 and b"take too long" in text
 
 
-# Strangers
+# Bad requests and other sites
 
 
 def test_pages_come_with_their_policy(served):
@@ -408,9 +409,9 @@ def test_other_sites_are_refused(served, origin):
 
 
 def test_programs_that_are_no_browser_need_an_origin(served):
-    asked = urllib.request.Request(served.url + "python", b"{}")
+    request = urllib.request.Request(served.url + "python", b"{}")
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked)
+        urllib.request.urlopen(request)
     assert refused.value.code == 403
 
 
@@ -457,7 +458,7 @@ def test_messages_that_are_too_long(served):
         assert visitor.start(**SMALL)["event"] == "started"
 
 
-def test_a_visitor_who_takes_nothing_stops_nobody(served):
+def test_a_visitor_who_reads_nothing_does_not_block_others(served):
     with Visitor(served) as greedy, Visitor(served) as other:
         greedy.start(n=600, d=3, dt=0.05)
         for _ in range(60):
@@ -479,12 +480,12 @@ def test_a_new_start_ends_a_long_way(served):
             assert answer.get("step", 0) < limits.MAX_STEPS, "the long way was gone to its end"
 
 
-def test_who_leaves_while_instruments_are_made_leaves_in_silence():
-    """Nobody awaits the task that makes them: what it raises would be told on standard error, long after."""
-    told: list[dict] = []
+def test_a_visitor_who_leaves_during_a_computation_causes_no_error():
+    """Nothing awaits the task that makes them, so that asyncio would report its exception on standard error later."""
+    errors: list[dict] = []
 
     async def visit():
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
         gone, lanes = asyncio.Event(), Lanes()
 
         async def receive():
@@ -493,7 +494,7 @@ def test_who_leaves_while_instruments_are_made_leaves_in_silence():
         async def send(message):
             if message.get("bytes") and parse(message["bytes"])["event"] == "instruments":
                 gone.set()
-                raise OSError  # the way servers say it
+                raise OSError  # as servers write it
 
         socket = WebSocket({"type": "websocket", "path": "/live", "headers": []}, receive, send)
         await socket.accept()
@@ -505,11 +506,11 @@ def test_who_leaves_while_instruments_are_made_leaves_in_silence():
         lanes.close()
 
     asyncio.run(visit())
-    gc.collect()  # an exception that nobody has asked for is told when its task is thrown away
-    assert told == []
+    gc.collect()  # asyncio reports an exception that was never retrieved when the task is collected
+    assert errors == []
 
 
-def test_too_many_visitors_are_told(served, monkeypatch):
+def test_too_many_visitors_are_refused(served, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CLIENTS", 0)
     with pytest.raises((InvalidStatus, ConnectionClosed)), Visitor(served) as visitor:
         visitor.hear("error")
@@ -526,20 +527,20 @@ def run_command(capsys, *args):
 
 def test_the_command_says_what_is_missing(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
-    code, told = run_command(capsys)
-    assert code == 2 and told == "attnflow: the page needs starlette; install it with: pip install 'attnflow[ui]'"
+    code, message = run_command(capsys)
+    assert code == 2 and message == "attnflow: the page needs starlette; install it with: pip install 'attnflow[ui]'"
 
 
 def test_the_command_stays_on_this_machine(capsys):
-    code, told = run_command(capsys, "--host", "0.0.0.0", "--no-browser")
-    assert code == 2 and "--allow-remote" in told
+    code, message = run_command(capsys, "--host", "0.0.0.0", "--no-browser")
+    assert code == 2 and "--allow-remote" in message
 
 
 def test_a_port_that_is_taken_gives_the_next(served, capsys):
     from attnflow.cli._explore import _listen
 
-    with _listen("127.0.0.1", served.port) as found:
-        assert served.port < found.getsockname()[1] < served.port + 20
+    with _listen("127.0.0.1", served.port) as listener:
+        assert served.port < listener.getsockname()[1] < served.port + 20
     assert f"port {served.port} is taken" in capsys.readouterr().err
 
 
@@ -547,8 +548,8 @@ def test_a_port_that_is_taken_gives_the_next(served, capsys):
 
 
 def test_matrices_by_name_and_by_hand():
-    def model(**given):
-        return build(complete({"d": 3, "n": 3, **given}))[0].attention
+    def model(**arguments):
+        return build(complete({"d": 3, "n": 3, **arguments}))[0].attention
 
     assert model().V is None and model(V="identity").V is None
     assert np.array_equal(model(V="1 2 3; 4,5,6\n7 8 9").V, np.arange(1.0, 10).reshape(3, 3))
@@ -573,7 +574,7 @@ def test_help_of_explore(capsys):
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("d", [1, 3, 4])
 def test_a_matrix_is_what_its_program_makes(preset, d):
-    asked = {"d": d, "seed": 5, "Q": preset, "K": "shear", "V": preset}
-    made = matrices(asked, af.Softmax)
-    for name, text in programs(asked, af.Softmax).items():
+    state = {"d": d, "seed": 5, "Q": preset, "K": "shear", "V": preset}
+    made = matrices(state, af.Softmax)
+    for name, text in programs(state, af.Softmax).items():
         np.testing.assert_array_equal(made[name], eval(text, {"jax": jax, "jnp": jnp}))

@@ -55,14 +55,16 @@ def flows(laws, *, softmax=(), second=(), l2=(), sinkhorn=(), W=(0 * ONE, 0 * ON
     1; laws are those of the plane, or of rank two in space, with factors (3, 2): one compiled program for all.
     """
     heads, weights = [], []
-    for make, given in ((af.Softmax, softmax), (af.Softmax, second), (af.L2, l2), (af.Sinkhorn, sinkhorn)):
-        parts = [given[0], np.eye(len(given[0])), given[1]] if len(given) == 2 else given or [0 * ONE] * 3
+    for make, matrices in ((af.Softmax, softmax), (af.Softmax, second), (af.L2, l2), (af.Sinkhorn, sinkhorn)):
+        parts = (
+            [matrices[0], np.eye(len(matrices[0])), matrices[1]] if len(matrices) == 2 else matrices or [0 * ONE] * 3
+        )
         heads.append(make(1.0, **dict(zip("QKV", map(in_space, parts), strict=True))))
-        weights.append(float(bool(given)))
+        weights.append(float(bool(matrices)))
     layer = af.Piecewise([1.0], np.stack([in_space(w) for w in W])), np.pad(b, (0, 3 - len(b)))
     means, factors = [np.pad(a, (0, 3 - len(a))) for a, _ in laws], [in_space(f)[:, :2] for _, f in laws]
-    given = {"L0": np.stack(factors), "feedforward": layer, "save": 2, "trusted_spread": None}
-    return af.gaussian.flow(af.MultiHead(heads, weights), np.stack(means), **{**given, **options})
+    matrices = {"L0": np.stack(factors), "feedforward": layer, "save": 2, "trusted_spread": None}
+    return af.gaussian.flow(af.MultiHead(heads, weights), np.stack(means), **{**matrices, **options})
 
 
 def flow(*, factor=L, alpha=ZERO, **options):
@@ -97,11 +99,11 @@ def fields(attention):
     """G and c of the base case, from two factors of its covariance: both must give the same."""
     turned = L @ np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
     factors = np.stack([L, turned])
-    found = af.gaussian.velocity(attention, np.stack([ALPHA] * 2), L=factors)
-    assert found.GL.shape == (2, 2, 2) and found.c.shape == (2, 2)
-    G = np.asarray(found.GL) @ np.linalg.inv(factors)
+    result = af.gaussian.velocity(attention, np.stack([ALPHA] * 2), L=factors)
+    assert result.GL.shape == (2, 2, 2) and result.c.shape == (2, 2)
+    G = np.asarray(result.GL) @ np.linalg.inv(factors)
     np.testing.assert_allclose(G[1], G[0], atol=1e-12)
-    return G[0], np.asarray(found.c)[0]
+    return G[0], np.asarray(result.c)[0]
 
 
 @pytest.mark.parametrize(
@@ -115,16 +117,16 @@ def fields(attention):
 def test_velocity_of_the_base_case(name, G, c, tol):
     attention = base_map(name)
     assert attention.exact and attention.closure == "exact"
-    found = fields(attention)
-    np.testing.assert_allclose(found[0].ravel(), G, rtol=0, atol=tol)
-    np.testing.assert_allclose(found[1], c, rtol=0, atol=tol)
+    actual = fields(attention)
+    np.testing.assert_allclose(actual[0].ravel(), G, rtol=0, atol=tol)
+    np.testing.assert_allclose(actual[1], c, rtol=0, atol=tol)
 
 
 def test_half_steps_lead_from_softmax_to_sinkhorn():
     """P10."""
-    given = {"Q": Q, "K": K, "V": V}
-    for N, limit, tol in ((1, af.Softmax(**given), 0), (25, base_map("Sinkhorn"), 1e-12)):
-        for a, b in zip(fields(af.Sinkhorn(**given, half_steps=N)), fields(limit), strict=True):
+    arguments = {"Q": Q, "K": K, "V": V}
+    for N, limit, tol in ((1, af.Softmax(**arguments), 0), (25, base_map("Sinkhorn"), 1e-12)):
+        for a, b in zip(fields(af.Sinkhorn(**arguments, half_steps=N)), fields(limit), strict=True):
             np.testing.assert_allclose(a, b, rtol=0, atol=tol)
 
 
@@ -149,7 +151,7 @@ def test_heads_add_and_singular_factors_are_nothing_special():
     W = np.random.default_rng(2).normal(size=(2, 2, 2))
 
     @jax.jit
-    def found():
+    def velocities():
         alpha = jnp.asarray(ALPHA)
         maps = [two, *two.heads, af.MultiHead(two.heads, W=W)]
         wide = [base_map(name) for name in ("L2", "Sinkhorn-3")]
@@ -160,7 +162,7 @@ def test_heads_add_and_singular_factors_are_nothing_special():
             [(a, m.gaussian(alpha, padded).GL) for m, a in zip(wide, alone, strict=True)],
         )
 
-    (both, *parts, weighed), singular = found()
+    (both, *parts, weighed), singular = velocities()
     np.testing.assert_allclose(both.GL, parts[0].GL + parts[1].GL, atol=1e-14)
     np.testing.assert_allclose(both.c, parts[0].c + parts[1].c, atol=1e-14)
     np.testing.assert_allclose(weighed.c, W[0] @ parts[0].c + W[1] @ parts[1].c, atol=1e-14)
@@ -170,32 +172,32 @@ def test_heads_add_and_singular_factors_are_nothing_special():
 
 @pytest.mark.usefixtures("as_users_run")
 def test_maps_that_do_not_close_say_so():
-    for attention, told in (
+    for attention, message in (
         (af.Unnormalized(), "infinite once"),
         (af.Hardmax(), "at infinity"),
         (af.MultiHead([af.Softmax(), af.Unnormalized()]), "unnormalised map does not close"),
     ):
         assert attention.closure == "none" and not attention.exact
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             af.gaussian.flow(attention, ZERO, SIGMA, t1=1.0)
     assert af.Sigmoid().closure == "projected" == af.MultiHead([af.Softmax(), af.Sigmoid()]).closure
 
 
 def test_sigmoid_moments_by_quadrature():
     m, s = np.array([[0.3, 1.0, 1.0, -5.0, 40.0], [0.1, 1.999, 2.001, 3.0, 30.0]])
-    found = jax.jit(sigmoid_moments)(jnp.asarray(m), jnp.asarray(s))
+    actual = jax.jit(sigmoid_moments)(jnp.asarray(m), jnp.asarray(s))
 
     def mean(f, m, s):
         at = lambda z: f(np.clip(m + s * z, -700, 700)) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)  # noqa: E731
         return quad(at, -12, 12, points=[-m / s], limit=999)[0]
 
     for k, (a, b) in enumerate(zip(m, s, strict=True)):
-        assert float(found[0][k]) == pytest.approx(mean(lambda u: 1 / (1 + np.exp(-u)), a, b), abs=1e-12)
-        assert float(found[1][k]) == pytest.approx(mean(lambda u: 0.25 / np.cosh(u / 2) ** 2, a, b), abs=1e-12)
+        assert float(actual[0][k]) == pytest.approx(mean(lambda u: 1 / (1 + np.exp(-u)), a, b), abs=1e-12)
+        assert float(actual[1][k]) == pytest.approx(mean(lambda u: 0.25 / np.cosh(u / 2) ** 2, a, b), abs=1e-12)
 
 
 def test_sigmoid_in_other_dimensions():
-    """In three and four dimensions against the plane: what happens in the plane alone does not see the others."""
+    """In three and four dimensions against the plane: a law of the plane does not depend on the other coordinates."""
 
     def field(d):
         B, factor = np.zeros((d, d)), np.eye(d)
@@ -203,9 +205,9 @@ def test_sigmoid_in_other_dimensions():
         return af.Sigmoid(0.5, bias=0.3, B=B).gaussian(jnp.asarray([*ALPHA, *np.zeros(d - 2)]), jnp.asarray(factor))
 
     flat, *others = jax.jit(lambda: [field(d) for d in (2, 3, 4)])()
-    for found, tol in zip(others, (1e-6, 2e-3), strict=True):
-        np.testing.assert_allclose(found.c[:2], flat.c, atol=tol)
-        np.testing.assert_allclose(found.GL[:2, :2], flat.GL, atol=tol)
+    for actual, tol in zip(others, (1e-6, 2e-3), strict=True):
+        np.testing.assert_allclose(actual.c[:2], flat.c, atol=tol)
+        np.testing.assert_allclose(actual.GL[:2, :2], flat.GL, atol=tol)
 
 
 # Flows ---------------------------------------------------------------------------------------------------------------
@@ -219,15 +221,15 @@ def test_closed_equations_of_the_base_case():
         "L2": {"l2": (Q, K, V)},
         "Sinkhorn": {"sinkhorn": (Q, K, V)},
     }
-    for name, given in maps.items():
-        run = flow(**given, alpha=ALPHA, t1=1.0)
+    for name, arguments in maps.items():
+        run = flow(**arguments, alpha=ALPHA, t1=1.0)
         np.testing.assert_allclose([*run.xs[-1, 0, :2], *entries(plane(run))], AT_ONE[name], rtol=0, atol=2e-6)
     others = [name for name in AT_ONE if name not in maps]
 
     @jax.jit
     def rate(y):
-        found = [base_map(name).gaussian(s[:, 0], s[:, 1:]) for name, s in zip(others, y, strict=True)]
-        return jnp.stack([jnp.column_stack([f.c, f.GL]) for f in found])
+        velocities = [base_map(name).gaussian(s[:, 0], s[:, 1:]) for name, s in zip(others, y, strict=True)]
+        return jnp.stack([jnp.column_stack([f.c, f.GL]) for f in velocities])
 
     start = np.tile(np.column_stack([ALPHA, L]), (len(others), 1, 1))
 
@@ -251,7 +253,7 @@ def test_two_laws_in_one_call():
         af.gaussian.describe(run)
     np.testing.assert_array_equal(af.gaussian.covariance(first(run)), covariance[0])
     assert af.gaussian.describe(first(run)).startswith("The final time was reached")
-    # Of a law alone only the shapes are looked at: this compiles nothing.
+    # Of a single law only the shapes are checked: this compiles nothing.
     alone = jax.eval_shape(lambda a: af.gaussian.flow(af.Softmax(), a, SIGMA, t1=1.0, save=2), ALPHA)
     assert alone.xs.shape == (2, 1, 2) and alone.info["L"].shape == (2, 2, 2) and alone.code.shape == ()
 
@@ -272,10 +274,10 @@ def test_closed_form_of_singular_laws_in_three_dimensions():
     inverse = np.linalg.inv(closed_form.covariance(end / 2, M, B=A.T))
     np.testing.assert_allclose(inverse, np.linalg.inv(M @ M.T) - end / 2 * (A + A.T), rtol=1e-8)
     S = -(A @ A.T)
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda t, a: a + closed_form.covariance(t, M, B=S) @ S @ a, (0, 1), alpha, "DOP853", rtol=1e-11, atol=1e-12
     )
-    np.testing.assert_allclose(closed_form.mean(1.0, alpha, M @ M.T, B=S)[0], found.y[:, -1], rtol=1e-8)
+    np.testing.assert_allclose(closed_form.mean(1.0, alpha, M @ M.T, B=S)[0], solution.y[:, -1], rtol=1e-8)
     # There is no law beyond the blow-up, although formulas give numbers.
     assert np.isnan(closed_form.covariance([0.0, 2 * end], M, B=A.T)).any(axis=(1, 2)).tolist() == [False, True]
     assert np.isnan(closed_form.mean(9.0, ZERO, ONE, B=ONE)).all()
@@ -283,10 +285,12 @@ def test_closed_form_of_singular_laws_in_three_dimensions():
     assert np.isnan(closed_form.with_feedforward(9.0, ONE, B=ONE, W=0.1 * ONE)).all()
 
 
-def test_blow_up_on_the_line_and_how_it_is_told():
+def test_blow_up_on_the_line_is_reported():
     """P7, in two coordinates that do not see each other."""
-    given = {"softmax": (0.5 * ONE, 0.7 * ONE), "alpha": [0.4, 0.0], "factor": np.diag(np.sqrt([1.3, 0.4]))}
-    both = flows([(given["alpha"], given["factor"]), (ZERO, np.sqrt(0.1) * ONE)], softmax=given["softmax"], t1=5.0)
+    arguments = {"softmax": (0.5 * ONE, 0.7 * ONE), "alpha": [0.4, 0.0], "factor": np.diag(np.sqrt([1.3, 0.4]))}
+    both = flows(
+        [(arguments["alpha"], arguments["factor"]), (ZERO, np.sqrt(0.1) * ONE)], softmax=arguments["softmax"], t1=5.0
+    )
     assert af.gaussian.outcome(both).tolist() == ["blow_up", "horizon"]
     small = closed_form.line(5.0, v=0.7, a=0.5, s0=0.1).variance
     assert float(af.gaussian.final_covariance(both)[1, 0, 0]) == pytest.approx(float(small), rel=1e-8)
@@ -299,18 +303,18 @@ def test_blow_up_on_the_line_and_how_it_is_told():
         "The covariance, or the mean, becomes infinite at a finite time, t* = 1.0989, with a pole of order 1."
     )
     assert np.isnan(run.xs[-1]).all() and 1e6 < np.trace(last(run)) < 1e8
-    early = flow(**given, t1=0.5)
+    early = flow(**arguments, t1=0.5)
     np.testing.assert_allclose(last(early)[0, 0], line.variance[0], rtol=1e-8)
     np.testing.assert_allclose(early.xs[-1, 0, 0], line.mean[0], rtol=1e-8)
     with pytest.raises(InputError, match="not a cloud of tokens"):
         early.restart(t1=1.0)
-    # With a ceiling out of reach steps shrink to round-off before: the pole is told all the same, from the mean, too.
-    stalled = flow(**given, t1=5.0, ceiling=1e30)
+    # With an unreachable ceiling the steps shrink to round-off first; the pole is reported even so, also from the mean.
+    stalled = flow(**arguments, t1=5.0, ceiling=1e30)
     assert stalled.result is af.Outcome.UNBOUNDED and t_star(stalled) == pytest.approx(line.t_star, abs=1e-6)
     # Linear attention takes a point at 10 to infinity by x' = x^3: at t = 1/200.
     state, no = (jnp.asarray([10.0]), jnp.zeros((1, 1))), jnp.asarray(False)
-    told = {"start": jnp.zeros(()), "trace0": jnp.zeros(()), "stopped": no, "stalled": ~no}
-    point = jax.jit(lambda: ending(GaussianModel(af.Linear()), jnp.zeros(()), *state, **told))()
+    options = {"start": jnp.zeros(()), "trace0": jnp.zeros(()), "stopped": no, "stalled": ~no}
+    point = jax.jit(lambda: ending(GaussianModel(af.Linear()), jnp.zeros(()), *state, **options))()
     assert float(point.t_star) == pytest.approx(0.005) and float(point.pole_order) == pytest.approx(1)
 
 
@@ -324,9 +328,9 @@ def test_blow_up_after_exponential_growth():
         assert float(run.info["pole_order"]) == pytest.approx(1, abs=1e-6)
         assert "for all times" not in af.gaussian.describe(run)
     # The same numbers by SciPy, for the first of them: the variance itself up to 1e15, then 1/(2 a s).
-    found = solve_ivp(lambda t, y: 2 + 2e-6 * np.exp(y), (0, 11), [np.log(1e-3)], "DOP853", rtol=1e-12, atol=1e-12,
+    solution = solve_ivp(lambda t, y: 2 + 2e-6 * np.exp(y), (0, 11), [np.log(1e-3)], "DOP853", rtol=1e-12, atol=1e-12,
                       events=(lambda t, y: y[0] - np.log(1e15), ))  # fmt: skip
-    assert found.t_events[0][0] == pytest.approx(np.log1p(1e9) / 2, abs=1e-8)
+    assert solution.t_events[0][0] == pytest.approx(np.log1p(1e9) / 2, abs=1e-8)
 
 
 def test_for_all_times_only_by_theorem():
@@ -335,9 +339,9 @@ def test_for_all_times_only_by_theorem():
     rests = flow(softmax=(-1e-8 * ONE, ONE), t1=100.0, **up)  # at Y = 1e-8: beyond the ceiling
     assert af.gaussian.outcome(rests) == "converged" and "beyond the ceiling" in af.gaussian.limits(rests)[0]
     later = flow(softmax=(1e-8 * ONE, ONE), t1=8.0, **up)
-    told = af.gaussian.describe(later)
-    assert af.gaussian.outcome(later) == "exponential" and "no blow-up before t = 8." in told
-    assert "for all times" not in told and "for all times" not in af.gaussian.OUTCOMES["exponential"]
+    description = af.gaussian.describe(later)
+    assert af.gaussian.outcome(later) == "exponential" and "no blow-up before t = 8." in description
+    assert "for all times" not in description and "for all times" not in af.gaussian.OUTCOMES["exponential"]
     # A short time is no rest; an equilibrium is one, at once.
     assert af.gaussian.outcome(flow(softmax=(ONE, ONE), t1=1e-4)) == "horizon"
     stays = flow(softmax=(-ONE, ONE), W=(ONE, ONE), factor=ONE, t1=1.0)
@@ -366,8 +370,8 @@ def test_for_all_times_only_by_theorem():
     ],
 )
 def test_theorems_on_existence(attention, reason):
-    found = exists_for_all_times(GaussianModel(attention), 2)
-    assert found is None if reason is None else reason in found
+    cause = exists_for_all_times(GaussianModel(attention), 2)
+    assert cause is None if reason is None else reason in cause
 
 
 def test_the_limits_of_a_projected_closure_are_kept(tmp_path):
@@ -381,10 +385,10 @@ def test_the_limits_of_a_projected_closure_are_kept(tmp_path):
 
 def test_a_matrix_alone_is_a_feedforward_layer():
     W = np.array([[0.5, 0.3], [-0.2, 0.4]])
-    for given in (W, W.tolist(), jnp.asarray(W)):
-        found = _feedforward(given, 2)
-        np.testing.assert_array_equal(found[0], W)
-        assert found[1] is None
+    for layer in (W, W.tolist(), jnp.asarray(W)):
+        actual = _feedforward(layer, 2)
+        np.testing.assert_array_equal(actual[0], W)
+        assert actual[1] is None
     schedule = af.Piecewise([1.0], np.stack([W, W]))
     assert _feedforward(schedule, 2) == (schedule, None)
     with pytest.raises(InputError, match=r"W has shape \(2, 2\) and the law dimension 3"):
@@ -491,22 +495,22 @@ def test_masked_linear_attention():
     """Positions read those before them: against plain loops in NumPy."""
     rng = np.random.default_rng(4)
     alpha, Ls, theta = rng.normal(size=(3, 2)), rng.normal(size=(3, 2, 2)), np.array([0.2, 0.5, 0.3])
-    found = af.gaussian.masked_linear_velocity(af.Linear(Q=Q, K=K, V=V), alpha, L=Ls, weights=theta)
+    result = af.gaussian.masked_linear_velocity(af.Linear(Q=Q, K=K, V=V), alpha, L=Ls, weights=theta)
     for s in range(3):
         M = sum(theta[k] * (Ls[k] @ Ls[k].T + np.outer(alpha[k], alpha[k])) for k in range(s + 1))
         G = V @ M @ K.T @ Q / theta[: s + 1].sum()
-        np.testing.assert_allclose(found.GL[s], G @ Ls[s], atol=1e-13)
-        np.testing.assert_allclose(found.c[s], G @ alpha[s], atol=1e-13)
-    for attention, masses, told in (
+        np.testing.assert_allclose(result.GL[s], G @ Ls[s], atol=1e-13)
+        np.testing.assert_allclose(result.c[s], G @ alpha[s], atol=1e-13)
+    for attention, masses, message in (
         (af.Softmax(), theta, "take Linear"),
         (af.Linear(V=np.eye(3)), theta, "V is a 3-by-3 matrix"),
         (af.Linear(), [0, 0.5, 0.5], "first position no mass"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             af.gaussian.masked_linear_velocity(attention, alpha, L=Ls, weights=masses)
 
 
-# Laws and what is asked of them --------------------------------------------------------------------------------------
+# Laws and functions of them ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -555,12 +559,12 @@ def test_cone_coordinates():
         af.gaussian.cone_coordinates(np.eye(3))
 
 
-def test_a_widely_spread_score_is_told(recwarn):
-    given = {"l2": (Q, K, V), "t1": 1.0, "trusted_spread": 0.7}
+def test_a_widely_spread_score_warns(recwarn):
+    arguments = {"l2": (Q, K, V), "t1": 1.0, "trusted_spread": 0.7}
     with pytest.warns(AttnflowWarning, match="reaches 1.04: beyond 0.7"):
-        run = flow(**given, alpha=ALPHA)
+        run = flow(**arguments, alpha=ALPHA)
     np.testing.assert_allclose(run.info["score_spread"][0], np.linalg.norm(2 * L.T @ K.T @ Q @ L, 2))
-    flow(**given, factor=0.5 * L)
+    flow(**arguments, factor=0.5 * L)
     assert not recwarn
 
 
@@ -588,7 +592,7 @@ def test_an_array_keeps_its_precision():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"alpha0": "mean"}, "alpha0 = 'mean' is not an array of numbers"),
         ({"alpha0": [0.0, np.nan]}, "not finite"),
@@ -601,7 +605,7 @@ def test_an_array_keeps_its_precision():
         ({"rtol": 2.0}, "rtol = 2 is no tolerance"),
         ({"ceiling": np.inf}, "ceiling = inf"),
         ({"ceiling": None}, "ceiling is missing"),
-        ({"throw": "no"}, "throw = 'no' should be True or False"),
+        ({"throw": "no"}, "throw = 'no' is neither True nor False"),
         ({"solver": np.ones(2)}, "is unknown"),
         ({"max_steps": 0}, "max_steps = 0 is too small"),
         ({"t1": None}, "final time is missing"),
@@ -617,14 +621,14 @@ def test_an_array_keeps_its_precision():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_flow_refuses_in_a_sentence(change, told):
-    given = {"attention": af.Softmax(), "alpha0": ZERO, "Sigma0": SIGMA, "t1": 1.0, **change}
-    with pytest.raises(InputError, match=told):
-        af.gaussian.flow(**given)
+def test_flow_refuses_in_a_sentence(change, message):
+    arguments = {"attention": af.Softmax(), "alpha0": ZERO, "Sigma0": SIGMA, "t1": 1.0, **change}
+    with pytest.raises(InputError, match=message):
+        af.gaussian.flow(**arguments)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (lambda: closed_form.covariance([0.1], ONE, B=ONE, beta="1"), "beta = '1'"),
         (lambda: closed_form.blow_up_time(ONE, B=ONE, beta=np.nan), "beta = nan"),
@@ -643,8 +647,8 @@ def test_flow_refuses_in_a_sentence(change, told):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_questions_get_a_sentence(wrong, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_questions_get_a_sentence(wrong, message):
+    with pytest.raises(InputError, match=message):
         wrong()
 
 

@@ -169,7 +169,7 @@ def test_direct_sums_have_the_derivatives_of_others():
         (af.pairsums.Full(), "float32", 130, "at most 128 dimensions"),
     ],
 )
-def test_what_does_not_fit_is_refused(pairs, dtype, d, why):
+def test_arrays_that_do_not_fit_are_refused(pairs, dtype, d, why):
     x = jnp.asarray(cloud(np.random.default_rng(2), 12, d), dtype)
     with pytest.raises(InputError, match=rf"^no direct sums here: .*{why}.*; choose another kernel\.$"):
         af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, pairs=pairs, kernel="direct")
@@ -206,9 +206,9 @@ def test_fused_trajectories_are_those_of_float64(model, n, d, solver, weighted):
     x = cloud(rng, 3 * n, d).reshape(3, n, d)
     w = np.arange(1.0, n + 1) / (n * (n + 1) / 2) if weighted else np.full(n, 1 / n)
     steps = jax.jit(lambda x, w: fused_steps(model, (x, x), jnp.float32(0.1), jnp.asarray(5), w, solver)[1])
-    found = steps(x, w.astype(np.float32) if weighted else None)
+    actual = steps(x, w.astype(np.float32) if weighted else None)
     exact = np.stack([trajectory(model, one, w, solver, 0.1, 5) for one in x])
-    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-6 * np.abs(exact).max())
+    np.testing.assert_allclose(actual, exact, rtol=0, atol=2e-6 * np.abs(exact).max())
 
 
 def trajectory(model, x, w, solver, h, steps):
@@ -280,7 +280,7 @@ def test_an_ensemble_is_the_one_of_other_engines():
         ("change with time", af.SelfAttention(af.Softmax(af.Piecewise([1.0], [1.0, 2.0]))), 8, 2, "float32"),
     ],
 )
-def test_what_has_no_fused_kernel_is_refused(reason, model, n, d, dtype):
+def test_models_without_a_fused_kernel_are_refused(reason, model, n, d, dtype):
     with pytest.raises(InputError, match=reason):
         af.ensemble(
             model,

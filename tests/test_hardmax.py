@@ -21,7 +21,7 @@ def layers(x0, t1=LAYERS, *, alpha=0.5, weights=None, **options):
 
 
 def filled(x0, weights=None):
-    """Eight tokens, those that are not given without weight."""
+    """Eight tokens: the given ones, and others without weight."""
     more = TOKENS - len(x0)
     weights = np.full(len(x0), 1 / len(x0)) if weights is None else weights
     return {
@@ -30,7 +30,7 @@ def filled(x0, weights=None):
     }
 
 
-def told(run, name):
+def info(run, name):
     return np.asarray(run.info[name])
 
 
@@ -69,7 +69,7 @@ def test_the_map_in_plain_loops():
     run = layers(x, alpha=0.8, B=A.T, weights=w)
     xs, first = witness(x, A, 0.8, 20, w)
     np.testing.assert_allclose(run.xs[:21], xs, atol=1e-13)
-    began = told(run, "leader_layer")
+    began = info(run, "leader_layer")
     np.testing.assert_array_equal(np.where(began <= 20, began, -1), first)
     assert np.abs(np.asarray(run.xs[:21]) - witness(x, A.T, 0.8, 20, w)[0]).max() > 0.1, "the transpose: another run"
 
@@ -77,7 +77,7 @@ def test_the_map_in_plain_loops():
 def test_a_leader_emerges():
     """Row 1."""
     run = layers(af.models.hardmax_cloud("emerge"))
-    assert told(run, "leader_layer").tolist() == [0, 1, 0, -1, -1, -1, -1, -1]
+    assert info(run, "leader_layer").tolist() == [0, 1, 0, -1, -1, -1, -1, -1]
     np.testing.assert_allclose(run.xs[30, 1], [-1 / 18, 5 / 36], rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.xs[60, 3], [1, 1 / 3], rtol=0, atol=1e-8)
     happened = [(e["kind"], e["t"], e["token"], e["index"]) for e in run.events]
@@ -91,12 +91,12 @@ def test_tokens_that_tie_end_on_faces():
     run = layers(af.models.hardmax_cloud("faces"))
     np.testing.assert_allclose(run.xs[60, 4:6], [(-1, 0), (1, 0)], rtol=0, atol=1e-8)
     np.testing.assert_allclose(run.xs[60, 6:], [(1, 1), (-1, -1)], rtol=0, atol=1e-8)
-    assert told(run, "leader_layer").tolist() == [0, 0, 0, 0, -1, -1, -1, -1]
-    found = af.diagnostics.hardmax_limit(run)
-    assert found.certified and found.faces == {4: (2, 3), 5: (0, 1)}
-    assert found.leaders.tolist() == [0, 1, 2, 3] and found.at_leader.tolist() == [0, 1, 2, 3, -1, -1, 0, 2]
-    np.testing.assert_allclose(found.target[4:6], [(-1, 0), (1, 0)], atol=1e-12)
-    assert len(found.polytope.vertices) == 4 and "face of leaders 2 and 3" in repr(found)
+    assert info(run, "leader_layer").tolist() == [0, 0, 0, 0, -1, -1, -1, -1]
+    result = af.diagnostics.hardmax_limit(run)
+    assert result.certified and result.faces == {4: (2, 3), 5: (0, 1)}
+    assert result.leaders.tolist() == [0, 1, 2, 3] and result.at_leader.tolist() == [0, 1, 2, 3, -1, -1, 0, 2]
+    np.testing.assert_allclose(result.target[4:6], [(-1, 0), (1, 0)], atol=1e-12)
+    assert len(result.polytope.vertices) == 4 and "face of leaders 2 and 3" in repr(result)
 
 
 def test_ties_are_kept_by_the_preset():
@@ -107,14 +107,14 @@ def test_ties_are_kept_by_the_preset():
         R = turned(angle)
         robust = layers(x0 @ R.T, 400, robust=True)
         np.testing.assert_allclose(np.asarray(robust.xs[-1]) @ R, limits, rtol=0, atol=1e-8)
-    assert told(robust, "absorbed_by").tolist() == [-1, -1, -1, -1, -1, -1, 0, 2]
-    when = told(robust, "absorbed_layer")
+    assert info(robust, "absorbed_by").tolist() == [-1, -1, -1, -1, -1, -1, 0, 2]
+    when = info(robust, "absorbed_layer")
     labels, xs = np.asarray(robust.labels), np.asarray(robust.xs)
     assert labels[when[6] - 1, 6] == 6 and labels[when[6], 6] == 0
     np.testing.assert_array_equal(xs[when[6] :, 6], np.broadcast_to(xs[0, 0], (401 - when[6], 2)))
     assert ("absorbed", 7, 2) in {(e["kind"], e["token"], e.get("leader")) for e in robust.events}
-    found = af.diagnostics.hardmax_limit(robust)
-    assert found.certified and sorted(found.faces) == [4, 5] and found.polytope.converged
+    result = af.diagnostics.hardmax_limit(robust)
+    assert result.certified and sorted(result.faces) == [4, 5] and result.polytope.converged
     assert af.clusters(robust, at=-1).converged, "absorbed tokens no longer tilt the ties"
 
 
@@ -132,11 +132,11 @@ def test_a_vertex_twice_wins_two_to_one():
         run = layers(**filled(twice), **options)
         np.testing.assert_allclose(run.xs[1, 3], [2 / 3, 1 / 9], rtol=0, atol=1e-15)
         np.testing.assert_allclose(run.xs[-1, 3], [1, 1], rtol=0, atol=1e-8)
-        assert told(run, "leader_layer").tolist() == [0, -1, 0, *[-1] * 5]
+        assert info(run, "leader_layer").tolist() == [0, -1, 0, *[-1] * 5]
     weighted = layers(**filled([(1.0, 1.0), (1.0, -1.0), (0.5, 0.0)], [0.5, 0.25, 0.25]))
     np.testing.assert_allclose(weighted.xs[1, 2], [2 / 3, 1 / 9], rtol=0, atol=1e-15)
     assert (np.asarray(weighted.xs[:, 3:]) == 9.0).all(), "no weight: neither moves nor leads"
-    assert told(weighted, "leader_layer").tolist() == [0, 0, *[-1] * 6]
+    assert info(weighted, "leader_layer").tolist() == [0, 0, *[-1] * 6]
     assert af.diagnostics.hardmax_limit(weighted).certified
 
 
@@ -163,39 +163,39 @@ def test_the_point_of_a_face_is_nearest_in_the_norm_of_B():
     a, b = L @ [np.cos(0.4), np.sin(0.4)], L @ [np.cos(1.6), np.sin(1.6)]
     x0 = np.array([a, b, -a - 0.2 * b, 0.3 * (a + b), -0.1 * a + 0.02 * b])
     run = layers(**filled(x0), alpha=2.0, B=B, robust=True)
-    found = af.diagnostics.hardmax_limit(run)
-    assert found.certified and found.faces == {3: (0, 1)}
+    result = af.diagnostics.hardmax_limit(run)
+    assert result.certified and result.faces == {3: (0, 1)}
     least = minimize_scalar(lambda s: (a + s * (b - a)) @ B @ (a + s * (b - a)), bounds=(0, 1), method="bounded").x
-    np.testing.assert_allclose(found.target[3], a + least * (b - a), atol=1e-5)
+    np.testing.assert_allclose(result.target[3], a + least * (b - a), atol=1e-5)
     np.testing.assert_allclose(run.xs[-1, 3], (a + b) / 2, atol=1e-12)
 
 
-def test_what_has_not_arrived_is_not_certified():
+def test_tokens_that_have_not_arrived_are_not_certified(as_users_run):
     early = layers(af.models.hardmax_cloud("emerge"), LAYERS)
     early = eqx.tree_at(lambda run: (run.xs, run.ts), early, (early.xs[:21], early.ts[:21]))
-    found = af.diagnostics.hardmax_limit(early)
-    assert not found.certified and found.missing.tolist() == [3, 4, 5, 6, 7] and "have not arrived" in repr(found)
+    result = af.diagnostics.hardmax_limit(early)
+    assert not result.certified and result.missing.tolist() == [3, 4, 5, 6, 7] and "have not arrived" in repr(result)
     assert af.diagnostics.hardmax_limit(early, eps=0.01).certified
     with pytest.raises(InputError, match="runs of HardmaxLayers"):
         af.diagnostics.hardmax_limit(np.asarray(early.xs))
 
 
 def test_a_run_without_leaders_is_not_certified():
-    """At a tolerance above all scores everybody ties with everybody, and nobody leads."""
-    found = af.diagnostics.hardmax_limit(layers(af.models.hardmax_cloud("emerge"), tie_tol=10.0))
-    assert not found.certified and len(found.leaders) == 0 and found.missing.tolist() == list(range(TOKENS))
-    assert "0 leaders" in repr(found) and "from a leader" not in repr(found)
+    """At a tolerance above all scores all tokens tie, and none leads."""
+    result = af.diagnostics.hardmax_limit(layers(af.models.hardmax_cloud("emerge"), tie_tol=10.0))
+    assert not result.certified and len(result.leaders) == 0 and result.missing.tolist() == list(range(TOKENS))
+    assert "0 leaders" in repr(result) and "from a leader" not in repr(result)
 
 
 def test_runs_go_on_and_are_stored(tmp_path):
-    """Who leads and who is absorbed is part of the state; all diagnostics read the run."""
+    """Leaders and absorbed tokens are part of the state; all diagnostics read the run."""
     x0 = np.asarray(af.models.hardmax_cloud("faces")) @ turned(0.7).T
     whole = layers(x0, 400, robust=True)
     same = af.HardmaxLayers(B=np.eye(2), robust=True)
     part = af.simulate(same, x0, ts=[0, LAYERS], solver="layers").restart(t1=100)
     np.testing.assert_array_equal(part.xs[-1], whole.xs[100])
-    assert {k: told(part, k).tolist() for k in ("leader_layer", "absorbed_layer")} == {
-        k: told(whole, k).tolist() for k in ("leader_layer", "absorbed_layer")
+    assert {k: info(part, k).tolist() for k in ("leader_layer", "absorbed_layer")} == {
+        k: info(whole, k).tolist() for k in ("leader_layer", "absorbed_layer")
     }
     part.save(tmp_path / "run.nc")
     again = af.load(tmp_path / "run.nc")
@@ -224,7 +224,7 @@ def test_many_tokens_in_rows():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("arguments", "message"),
     [
         ({"alpha": 0.0}, "moves no token"),
         ({"alpha": "half"}, "not a number"),
@@ -239,14 +239,14 @@ def test_many_tokens_in_rows():
         ({"x0": np.eye(2, dtype=np.float32), "robust": True}, "below the rounding of float32"),
     ],
 )
-def test_models_are_checked(given, told):
-    given = dict(given)
-    with pytest.raises(InputError, match=told):
-        layers(given.pop("x0", np.eye(2)), given.pop("t1", 3), **given)
+def test_models_are_checked(arguments, message):
+    arguments = dict(arguments)
+    with pytest.raises(InputError, match=message):
+        layers(arguments.pop("x0", np.eye(2)), arguments.pop("t1", 3), **arguments)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("arguments", "message"),
     [
         ({"t1": 3.0}, 'solver="layers"'),
         ({"t1": 3.0, "solver": "layers", "dt": 0.1}, 'solver="layers" without dt'),
@@ -256,9 +256,9 @@ def test_models_are_checked(given, told):
         ({"t1": 30, "solver": "layers", "max_steps": 10}, "exceed max_steps"),
     ],
 )
-def test_options_are_checked(given, told):
-    with pytest.raises(InputError, match=told):
-        af.simulate(af.HardmaxLayers(), np.eye(2), **given)
+def test_options_are_checked(arguments, message):
+    with pytest.raises(InputError, match=message):
+        af.simulate(af.HardmaxLayers(), np.eye(2), **arguments)
 
 
 def test_examples_are_named():

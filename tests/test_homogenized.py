@@ -62,26 +62,26 @@ SAMPLES = 20_000  # and two tokens in the plane, as in the experiment: one compi
 def test_sampled_covariances():
     """At infinite temperature all tokens read the mean; weights count; a law of points is read by any query."""
     x = np.eye(2)
-    given = {"key": jax.random.key(1), "samples": SAMPLES}
-    found = hm.covariance(x, 0.0, **given)
-    np.testing.assert_allclose(found.value, np.full((2, 2), 1 / 2), atol=1e-12)
-    np.testing.assert_allclose(found.stderr, 0, atol=1e-7)
+    arguments = {"key": jax.random.key(1), "samples": SAMPLES}
+    result = hm.covariance(x, 0.0, **arguments)
+    np.testing.assert_allclose(result.value, np.full((2, 2), 1 / 2), atol=1e-12)
+    np.testing.assert_allclose(result.stderr, 0, atol=1e-7)
     w = np.array([0.75, 0.25])
-    gamma = hm.mean_field_covariance(x[:1], x[1:], 0.0, points=x, weights=w, **given)
+    gamma = hm.mean_field_covariance(x[:1], x[1:], 0.0, points=x, weights=w, **arguments)
     np.testing.assert_allclose(gamma.value, [[w @ w]], atol=1e-12)
-    alone = hm.mean_field_covariance(x[0], x[1], 2.0, points=x, weights=[1.0, 0.0], **given)
+    alone = hm.mean_field_covariance(x[0], x[1], 2.0, points=x, weights=[1.0, 0.0], **arguments)
     np.testing.assert_allclose(alone.value, [[1.0]], atol=1e-12)  # a point without weight is not read
 
 
 def test_sampled_covariance_in_plain_numpy():
     """Two queries that read a law of two other points at β = 2, NumPy's own matrices."""
     x, y, w = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[0.8, -0.6], [0.0, 1.0]]), np.array([0.7, 0.3])
-    found = hm.covariance(x, 2.0, key=jax.random.key(2), samples=SAMPLES, points=y, weights=w)
+    result = hm.covariance(x, 2.0, key=jax.random.key(2), samples=SAMPLES, points=y, weights=w)
     B = np.random.default_rng(0).standard_normal((SAMPLES, 2, 2))
     m = softmax(2.0 * np.einsum("id,sde,je->sij", x, B, y) + np.log(w), axis=-1) @ y
     products = np.einsum("sid,sjd->sij", m, m)
-    error = np.hypot(found.stderr, products.std(0) / math.sqrt(len(B)))
-    assert np.all(np.abs(found.value - products.mean(0)) < 4.5 * error)
+    error = np.hypot(result.stderr, products.std(0) / math.sqrt(len(B)))
+    assert np.all(np.abs(result.value - products.mean(0)) < 4.5 * error)
 
 
 def test_drift_of_inner_products():
@@ -179,8 +179,8 @@ def test_collisions_of_two_tokens():
     """n = 2: both probabilities give what two tokens read, by another quadrature."""
     q = np.array([0.0, 0.3, 0.9, 1.0])
     for beta in (1.5, 8.0):
-        found = q + (1 - q) * np.array(hm.collisions(q, n=2, beta=beta))
-        np.testing.assert_allclose(found, hm.two_token_covariance(q, beta=beta), atol=2e-8)
+        actual = q + (1 - q) * np.array(hm.collisions(q, n=2, beta=beta))
+        np.testing.assert_allclose(actual, hm.two_token_covariance(q, beta=beta), atol=2e-8)
 
 
 def test_interpolated_rates():
@@ -188,15 +188,17 @@ def test_interpolated_rates():
     from attnflow.reductions.homogenized.collapse import _interpolated
 
     q = np.array([0.003, 0.3, 0.97])
-    np.testing.assert_allclose(_interpolated(32, 20.0)(q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6)
+    np.testing.assert_allclose(
+        (1 - q) * _interpolated(32, 20.0)(1 - q), hm.collapse_rate(q, n=32, beta=20.0), rtol=5e-6
+    )
 
 
 def test_argmax_is_the_limit():
     """β = ∞: the quadrature of the bivariate normal law, and n = 2 by Sheppard's formula; β = 64 is near."""
     q = np.array([0.0, 0.3, 0.8])
-    found = hm.collisions(q, n=2, beta=math.inf)
-    np.testing.assert_allclose(found.P1, 1 / 2 + np.arcsin(q) / math.pi, atol=1e-10)
-    np.testing.assert_array_equal(found.P0, 1)
+    result = hm.collisions(q, n=2, beta=math.inf)
+    np.testing.assert_allclose(result.P1, 1 / 2 + np.arcsin(q) / math.pi, atol=1e-10)
+    np.testing.assert_array_equal(result.P0, 1)
     cold = [hm.collisions(0.3, n=32, beta=b).P1 for b in (32.0, 64.0, math.inf)]
     assert cold[0] < cold[1] < cold[2] and cold[2] - cold[1] < 0.02 * cold[2]
 
@@ -210,11 +212,20 @@ def test_flow_and_time_agree():
     assert hm.collapse_rate(1.0, n=32, beta=3.0) == 0 and hm.collapse_rate(0.0, n=32, beta=3.0) == pytest.approx(1 / 32)
 
 
+def test_collapse_has_an_end():
+    """Long after it is over, from both ends, and against the closed form at beta = 0."""
+    ts = np.array([0.0, 1.0, 5.0, 40.0, 1e3, 1e300])
+    exact = 1 - 1 / (1 - 1 / 8 + np.exp(np.minimum(ts, 700.0)) / 8)
+    np.testing.assert_allclose(hm.collapse_flow(ts, n=8, beta=0.0), exact, rtol=0, atol=1e-12)
+    assert (hm.collapse_flow([0.0, 1e9], n=8, beta=np.inf) == [0.0, 1.0]).all()
+    assert (hm.collapse_flow([0.0, 3.0], n=8, beta=1.0, q0=1.0) == 1.0).all()
+
+
 # What cannot be done -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: hm.two_token_covariance(1.2, beta=1.0), "q = 1.2"),
         (lambda: hm.two_token_covariance("0.1", beta=1.0), "not an array of numbers"),
@@ -246,8 +257,8 @@ def test_flow_and_time_agree():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told_in_a_sentence(call, told):
-    with np.errstate(divide="ignore"), pytest.raises(InputError, match=told):
+def test_bad_input_is_refused_in_a_sentence(call, message):
+    with np.errstate(divide="ignore"), pytest.raises(InputError, match=message):
         call()
 
 

@@ -24,8 +24,8 @@ from judging import computed, holds
 MODES = ("code", "rounds")
 
 
-def hausdorff(found, wanted):
-    away = np.linalg.norm(np.asarray(found, float)[:, None] - np.asarray(wanted, float)[None], axis=-1)
+def hausdorff(actual, expected):
+    away = np.linalg.norm(np.asarray(actual, float)[:, None] - np.asarray(expected, float)[None], axis=-1)
     return np.max([away.min(axis=0).max(), away.min(axis=1).max()])
 
 
@@ -102,10 +102,10 @@ def test_a_network_does_what_its_blocks_say(mode, beta):
     inputs, outputs = gaussian(4, (3, 6), 3, 7, seed=3)
     network = af.interpolate(inputs, outputs, mode=mode)
     for x in [*inputs, np.random.default_rng(5).normal(size=(4, 3))]:
-        found, expected = network.trace(x, beta), witness(network, x, beta)
-        assert found.shape == (len(network.blocks) + 1, *x.shape)
-        np.testing.assert_allclose(found[-1], expected, atol=1e-8 * max(1, np.abs(expected).max()))
-        np.testing.assert_array_equal(found[-1], network(x, beta))
+        actual, expected = network.trace(x, beta), witness(network, x, beta)
+        assert actual.shape == (len(network.blocks) + 1, *x.shape)
+        np.testing.assert_allclose(actual[-1], expected, atol=1e-8 * max(1, np.abs(expected).max()))
+        np.testing.assert_array_equal(actual[-1], network(x, beta))
 
 
 def test_a_list_gives_a_list():
@@ -114,8 +114,8 @@ def test_a_list_gives_a_list():
     for together, x in zip(network(inputs), inputs, strict=True):
         np.testing.assert_array_equal(together, network(x))
     same = np.stack([x[:3] for x in inputs])
-    for wanted in (np.stack(outputs), np.concatenate(outputs)):
-        network = af.interpolate(jax.numpy.asarray(same), wanted)
+    for targets in (np.stack(outputs), np.concatenate(outputs)):
+        network = af.interpolate(jax.numpy.asarray(same), targets)
         assert len(network(same)) == 4 and max(map(hausdorff, network(same), outputs)) < 1e-14
     ragged = np.empty(2, object)
     ragged[:] = [X.tolist(), X[:2]]
@@ -134,10 +134,10 @@ def test_sets_from_a_small_grid(data):
     inputs = [data.draw(st.lists(token, min_size=1, max_size=5)) for _ in range(many)]
     outputs = [data.draw(st.lists(token, min_size=1, max_size=3)) for _ in range(many)]
     scale = data.draw(st.sampled_from([1.0, 1e-12, 1e12]))
-    wanted: dict = {}
+    outputs_of: dict = {}
     possible = all(len(set(y)) <= len(set(x)) for x, y in zip(inputs, outputs, strict=True))
     for x, y in zip(inputs, outputs, strict=True):
-        possible &= wanted.setdefault(frozenset(x), frozenset(y)) == frozenset(y)
+        possible &= outputs_of.setdefault(frozenset(x), frozenset(y)) == frozenset(y)
     given_inputs = [scale * np.array(x, float) for x in inputs]
     mode = data.draw(st.sampled_from([*MODES, "auto"]))
     if not possible:
@@ -158,7 +158,7 @@ def test_all_subsets():
 
 
 @pytest.mark.parametrize("gap", [1e-11, 1e-13, 1e-15])
-def test_close_tokens_are_told_apart_or_refused(gap):
+def test_close_tokens_are_separated_or_refused(gap):
     x = np.random.default_rng(0).normal(size=(5, 2))
     inputs, outputs = [x, np.concatenate([x[:-1], x[-1:] + gap])], [[[1.0, 0.0]], [[0.0, 2.0]]]
     if gap < 1e-12:
@@ -201,7 +201,7 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
 
 
 @pytest.mark.parametrize(
-    ("inputs", "outputs", "told"),
+    ("inputs", "outputs", "message"),
     [
         ([X, X[::-1]], [ONE, TWO], "inputs 0 and 1 are equal as sets"),
         ([X, np.concatenate([X, X[:1]])], [ONE, TWO], "equal as sets"),
@@ -231,15 +231,15 @@ ONE, TWO = [[1.0, 2.0]], [[3.0, 0.0]]
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
-    """Row 16, and arguments that are none."""
-    with pytest.raises(InputError, match=told) as error:
+def test_data_that_cannot_be_interpolated_are_refused(inputs, outputs, message):
+    """Row 16, and invalid arguments."""
+    with pytest.raises(InputError, match=message) as error:
         af.interpolate(inputs, outputs)
     assert isinstance(error.value, ValueError) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda n: af.interpolate([X], [ONE], mode="fast"), "mode = 'fast'"),
         (lambda n: af.interpolate([X], [ONE], key=-1), "key = -1"),
@@ -259,12 +259,12 @@ def test_what_cannot_be_interpolated_is_refused(inputs, outputs, told):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_arguments_are_checked(call, told):
-    with pytest.raises(InputError, match=told):
+def test_arguments_are_checked(call, message):
+    with pytest.raises(InputError, match=message):
         call(af.interpolate([X], [ONE]))
 
 
-def test_an_error_that_is_no_number_is_seen():
+def test_a_nan_error_is_reported():
     cloud = gathered([X, X + 1])
     broken = cloud.moved(np.where(np.arange(6)[:, None] == 4, np.nan, cloud.x))
     assert np.isnan(largest_distance(broken, [X, X]))
@@ -343,15 +343,15 @@ def test_permuting_tokens_permutes_images():
 def test_softmax_is_exact_from_some_beta_on(mode):
     inputs, outputs = gaussian(5, (4, 7), 2, 8, seed=4)
     network = af.interpolate(inputs, outputs, mode=mode)
-    found = network.softmax()
-    assert found.threshold <= found.sufficient and found.error <= 1e-9
-    for beta in (found.sufficient, 3 * found.sufficient, 1e6 * found.sufficient):
+    result = network.softmax()
+    assert result.threshold <= result.sufficient and result.error <= 1e-9
+    for beta in (result.sufficient, 3 * result.sufficient, 1e6 * result.sufficient):
         assert network.verify(beta=beta).relative_error <= 1e-9
-    assert not network.verify(beta=found.threshold / 1.03).relative_error <= 1e-9
-    assert "is enough" in repr(found)
+    assert not network.verify(beta=result.threshold / 1.03).relative_error <= 1e-9
+    assert "is enough" in repr(result)
     for size in (1e-95, 1e95):  # beta of size 1e190 and 1e-190
-        found = af.interpolate([size * x for x in inputs[:2]], outputs[:2], mode=mode).softmax()
-        assert found.error <= 1e-9 and found.threshold / found.sufficient > 1e-4
+        result = af.interpolate([size * x for x in inputs[:2]], outputs[:2], mode=mode).softmax()
+        assert result.error <= 1e-9 and result.threshold / result.sufficient > 1e-4
     single = af.interpolate([[[0.0, 1.0]], [[2.0, 0.0]]], [[1.0, 1.0], [0.0, 2.0]], mode="rounds")
     assert single.softmax().threshold == 0 and single.verify(beta=0.0).error < 1e-14
 
@@ -363,8 +363,8 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
     network.save(tmp_path / "network.json")
     if not exact:
         for beta in (np.inf, network.softmax().sufficient):
-            found = [matrices(tmp_path / "network.json", x, beta) for x in inputs]
-            assert np.max([hausdorff(z, y) for z, y in zip(found, outputs, strict=True)]) <= 1e-13
+            actual = [matrices(tmp_path / "network.json", x, beta) for x in inputs]
+            assert np.max([hausdorff(z, y) for z, y in zip(actual, outputs, strict=True)]) <= 1e-13
     again = af.constructions.InterpolatingTransformer.load(tmp_path / "network.json")
     np.testing.assert_array_equal(again.trace(inputs[0]), network.trace(inputs[0]))
     assert again.verify(inputs, outputs).error == network.verify().error
@@ -381,7 +381,7 @@ def test_networks_are_saved_to_the_last_digit(tmp_path, exact):
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_files_that_are_none_are_refused(tmp_path):
+def test_files_that_are_not_networks_are_refused(tmp_path):
     path = tmp_path / "network.json"
     af.interpolate([X], [ONE]).save(path)
     good = json.loads(path.read_text())

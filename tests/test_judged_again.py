@@ -97,13 +97,13 @@ def installed(folder, name, source):
 
 def numbers(root, name):
     """All data of an experiment in a folder, bit by bit; a time that a cell keeps of itself is not among them."""
-    folder, found = RunFolder(root), {}
+    folder, cells = RunFolder(root), {}
     for path in sorted(Path(root).glob(f"{name}/*.nc")):
         data, _, run = folder.read_cell(path)
-        found[path.name] = {key: values.values.tobytes() for key, values in data.variables.items() if key != "seconds"}
+        cells[path.name] = {key: values.values.tobytes() for key, values in data.variables.items() if key != "seconds"}
         if run is not None:
-            found[path.name] |= {"run": (np.asarray(run.ts).tobytes(), np.asarray(run.xs).tobytes())}
-    return found
+            cells[path.name] |= {"run": (np.asarray(run.ts).tobytes(), np.asarray(run.xs).tobytes())}
+    return cells
 
 
 def test_judged_again_resumed_and_shared_give_the_same_bits(tmp_path, monkeypatch):
@@ -187,6 +187,35 @@ def test_a_precision_that_cannot_be_set_is_refused(tmp_path):
     with jax.enable_x64(False), pytest.raises(InputError, match="enable_x64"):
         reproduce([Job(small())], RunFolder(tmp_path))
     assert jax.config.jax_enable_x64
+
+
+def draw(cell):
+    x = jax.random.normal(jax.random.key(cell["n"]), (3,))
+    jax.config.update("jax_random_seed_offset", 1)  # left behind for the next cell
+    return xarray.Dataset({"x": ("i", np.asarray(x))})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("jax_default_prng_impl", "rbg"), ("jax_threefry_partitionable", False), ("jax_random_seed_offset", 7)],
+)
+def test_draws_do_not_depend_on_settings_of_the_caller(name, value, tmp_path):
+    """Another generator of random numbers would give other data under the same name."""
+    expected = {n: np.asarray(jax.random.normal(jax.random.key(n), (3,))) for n in (1, 2)}
+    before = getattr(jax.config, name)
+    jax.config.update(name, value)
+    try:
+        reproduce([Job(small(compute=draw))], RunFolder(tmp_path))
+        assert getattr(jax.config, name) == value
+    finally:
+        jax.config.update(name, before)
+    for cell, data in small(compute=draw).results(tmp_path):
+        np.testing.assert_array_equal(data["x"], expected[cell["n"]])
+
+
+def test_a_context_that_changes_draws_is_refused(tmp_path):
+    with jax.default_prng_impl("rbg"), pytest.raises(InputError, match="jax_default_prng_impl = 'rbg'"):
+        reproduce([Job(small(compute=draw))], RunFolder(tmp_path))
 
 
 def test_an_error_leaves_the_precision_as_it_was(tmp_path, monkeypatch):
@@ -390,21 +419,21 @@ def test_a_figure_without_its_data_takes_nothing_with_it(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", '"text"', "null", '{"id": "small"}', "\xff"])
-def test_a_record_that_is_none_counts_as_not_run(tmp_path, content):
-    told = []
+def test_a_damaged_record_counts_as_not_run(tmp_path, content):
+    warnings = []
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "claims.json").write_text(content)
-    assert RunFolder(tmp_path, warn=told.append).records() == {} and len(told) == 1
+    assert RunFolder(tmp_path, warn=warnings.append).records() == {} and len(warnings) == 1
 
 
 def test_a_cell_without_provenance_is_computed_again(tmp_path):
     from attnflow.experiments.folder import encoded
 
-    told = []
-    folder = RunFolder(tmp_path, warn=told.append)
+    warnings = []
+    folder = RunFolder(tmp_path, warn=warnings.append)
     reproduce([Job(small(claims=[holds()]))], folder)
     path = min(tmp_path.glob("small/*.nc"))
     data, *_ = folder.read_cell(path)
     path.write_bytes(encoded(data, {}))
     (record,) = reproduce([Job(small(claims=[holds()]))], folder)
-    assert exit_code([record]) == 0 and len(told) == 1 and "computed again" in told[0]
+    assert exit_code([record]) == 0 and len(warnings) == 1 and "computed again" in warnings[0]

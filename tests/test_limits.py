@@ -1,4 +1,4 @@
-"""What an answer says against itself: below rounding, metastable, steps too long, growth stored apart, no numbers.
+"""The limits that an answer reports: below rounding, metastable, steps too long, growth stored apart, NaN.
 
 Runs of two tokens share their shape, and with it their programs.
 """
@@ -44,32 +44,32 @@ def waiting(beta, p, u0, unit=1.0):
 # Below rounding ----------------------------------------------------------------------------------------------------
 
 
-def test_a_drift_below_rounding_is_said_and_long_time_named():
+def test_a_drift_below_rounding_is_reported_and_long_time_is_recommended():
     with pytest.warns(AttnflowWarning, match="below the rounding of its velocities.*long_time"):
         run = go(SA, PAIR, 1e20)
     assert run.result is af.Outcome.BELOW_ROUNDING and "long_time" in run.sentence and run.sentence in repr(run)
-    found = af.clusters(run, at=-1)
-    assert found.state == "below rounding" and found.converged is False
-    assert "long_time" in str(found) and "at rest" not in str(found) and "long_time" in found.limits[0]
+    result = af.clusters(run, at=-1)
+    assert result.state == "below rounding" and result.converged is False
+    assert "long_time" in str(result) and "at rest" not in str(result) and "long_time" in result.limits[0]
     assert af.clusters(run).state.tolist() == ["below rounding"] * 3
     # Shorter than the wait, yet longer than what the tokens can hold: the state is a metastable one, and known.
     early = go(SA, PAIR, 1e12, throw=False)
     assert early.result is af.Outcome.BELOW_ROUNDING
-    found = af.clusters(early, at=-1)
-    assert found.state == "metastable" and found.converged is False and found.limits
-    np.testing.assert_allclose(found.time, waiting(BETA, P, U0), rtol=1e-3)
-    np.testing.assert_allclose(found.time, 4.0005e16, rtol=1e-3)
+    result = af.clusters(early, at=-1)
+    assert result.state == "metastable" and result.converged is False and result.limits
+    np.testing.assert_allclose(result.time, waiting(BETA, P, U0), rtol=1e-3)
+    np.testing.assert_allclose(result.time, 4.0005e16, rtol=1e-3)
     k = np.exp(-2 * BETA * np.sin(U0 / 2) ** 2)
-    np.testing.assert_allclose(found.speed, np.sin(U0) * k * Q / (P + Q * k), rtol=1e-9)
+    np.testing.assert_allclose(result.speed, np.sin(U0) * k * Q / (P + Q * k), rtol=1e-9)
 
 
 def test_a_metastable_state_is_called_that_with_its_time():
     run = go(SA, np.eye(2), 1e6)
     assert run.result is af.Outcome.SUCCESSFUL
-    found = af.clusters(run, at=-1)
-    assert found.state == "metastable" and found.converged is False and not found.limits
-    np.testing.assert_allclose(found.time, waiting(BETA, P, np.pi / 2), rtol=1e-3)
-    assert "2 clusters at t = 1e+06 (SA), linked within 0.0447, metastable for a time of about" in str(found)
+    result = af.clusters(run, at=-1)
+    assert result.state == "metastable" and result.converged is False and not result.limits
+    np.testing.assert_allclose(result.time, waiting(BETA, P, np.pi / 2), rtol=1e-3)
+    assert "2 clusters at t = 1e+06 (SA), linked within 0.0447, metastable for a time of about" in str(result)
 
 
 def test_unnormalised_attention_has_its_own_clock():
@@ -77,22 +77,22 @@ def test_unnormalised_attention_has_its_own_clock():
     time = quad(lambda u: np.exp(2 * BETA * np.sin(u / 2) ** 2) / np.sin(u), 2 * np.arcsin(EPS / 2), U0)[0] * unit
     run = go(af.SelfAttention(af.Unnormalized(BETA)), PAIR, 1e-6 * time, throw=False)
     assert run.result is af.Outcome.BELOW_ROUNDING and "long_time" in run.sentence
-    found = af.clusters(run, at=-1)
-    assert found.state == "metastable"
-    np.testing.assert_allclose(found.time, time, rtol=1e-3)
+    result = af.clusters(run, at=-1)
+    assert result.state == "metastable"
+    np.testing.assert_allclose(result.time, time, rtol=1e-3)
     x, y = np.asarray(run.xs[-1])
     chord = np.linalg.norm(x - y)  # rounding has moved the tokens by 1e-7 meanwhile
     speed = chord * np.sqrt(1 - chord**2 / 4) * np.exp(-BETA * chord**2 / 2) * Q / unit
-    np.testing.assert_allclose(found.speed, speed, rtol=1e-9)
+    np.testing.assert_allclose(result.speed, speed, rtol=1e-9)
 
 
 def test_single_precision():
     x = np.eye(2, dtype=np.float32)
     run = go(af.SelfAttention(beta=np.float32(20)), x, 3e3, throw=False)
     assert run.result is af.Outcome.BELOW_ROUNDING and run.xs.dtype == jnp.float32
-    found = af.clusters(run, at=-1)
-    assert found.state == "metastable" and "long_time" in str(found)
-    np.testing.assert_allclose(found.time, waiting(20.0, P, np.pi / 2), rtol=1e-3)
+    result = af.clusters(run, at=-1)
+    assert result.state == "metastable" and "long_time" in str(result)
+    np.testing.assert_allclose(result.time, waiting(20.0, P, np.pi / 2), rtol=1e-3)
 
 
 def test_another_matrix_has_no_closed_form_and_is_not_at_rest_either():
@@ -111,24 +111,24 @@ def test_equilibria_rest_for_any_time():
     assert balanced.result is af.Outcome.SUCCESSFUL
     assert af.clusters(balanced, at=-1).state == "at rest"
     one = go(af.SelfAttention(beta=1.0), PAIR, 1e4)
-    found = af.clusters(one, at=-1)
-    assert one.result is af.Outcome.SUCCESSFUL and found.count == 1 and found.converged is True
+    result = af.clusters(one, at=-1)
+    assert one.result is af.Outcome.SUCCESSFUL and result.count == 1 and result.converged is True
     same = go(SA, np.array([[1.0, 0.0], [1.0, 0.0]]), 1e4)
     assert same.result is af.Outcome.SUCCESSFUL and af.clusters(same, at=-1).converged is True
 
 
 def test_two_wells_are_an_equilibrium_without_a_closed_form():
     well = af.Flow(lambda t, x, w: x - x**3)
-    found = af.clusters(go(well, np.array([[0.5, 0.5], [-0.5, -0.4]]), 40.0), at=-1)
-    assert found.count == 2 and found.state == "at rest"
+    result = af.clusters(go(well, np.array([[0.5, 0.5], [-0.5, -0.4]]), 40.0), at=-1)
+    assert result.count == 2 and result.state == "at rest"
 
 
 def test_many_clusters_wait_for_the_first_pair():
     """Three on the sphere: the closest pair by far is as if it were alone."""
     x = np.concatenate([on_circle(np.array([0.0, 1.3, 3.4])), np.zeros((3, 1))], axis=1)
-    found = af.clusters(go(SA, x, 100.0, weights=np.array([0.2, 0.2, 0.6])), at=-1)
-    assert found.state == "metastable"
-    np.testing.assert_allclose(found.time, waiting(BETA, 0.5, 1.3), rtol=1e-3)
+    result = af.clusters(go(SA, x, 100.0, weights=np.array([0.2, 0.2, 0.6])), at=-1)
+    assert result.state == "metastable"
+    np.testing.assert_allclose(result.time, waiting(BETA, 0.5, 1.3), rtol=1e-3)
 
 
 # Steps too long ----------------------------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ def test_steps_too_long_for_the_flow(solver, good, bad):
     with pytest.warns(AttnflowWarning, match="too long to follow the flow.*dt = 0.[0-9]+ would do"):
         coarse = steps(bad)
     assert coarse.result is af.Outcome.COARSE_STEPS
-    found = af.clusters(coarse, at=-1)
-    assert found.converged is None and found.state == "unknown" and "too long" in str(found)
+    result = af.clusters(coarse, at=-1)
+    assert result.converged is None and result.state == "unknown" and "too long" in str(result)
     if solver != "rk4":
         return
     # The outcome is part of the program.
@@ -159,7 +159,7 @@ def test_steps_too_long_for_the_flow(solver, good, bad):
 
 def test_layers_are_taken_for_themselves():
     run = af.simulate(SA, CLOUD, t1=100.0, solver="layers", dt=5.0, max_steps=512, save=3)
-    assert run.result is af.Outcome.SUCCESSFUL and "coarseness" not in run.stats  # of which nothing is known
+    assert run.result is af.Outcome.SUCCESSFUL and "coarseness" not in run.stats  # whose limit is not known
 
 
 # Growth stored apart -----------------------------------------------------------------------------------------------
@@ -227,8 +227,8 @@ def test_tokens_that_are_no_numbers_are_not_counted():
         af.clusters(np.stack([CLOUD, x]), space=af.Sphere())
     with pytest.raises(InputError, match="not a number"):
         af.clusters(np.full((4, 2), np.inf), eps=1.0)
-    found = af.clusters(np.stack([CLOUD, np.full_like(x, np.nan)]), space=af.Sphere())  # a time that was not reached
-    assert found.count.tolist()[1] == 0 and (found.labels[1] == -1).all() and "not known" in str(found)
+    result = af.clusters(np.stack([CLOUD, np.full_like(x, np.nan)]), space=af.Sphere())  # a time that was not reached
+    assert result.count.tolist()[1] == 0 and (result.labels[1] == -1).all() and "not known" in str(result)
     run = go(SA, PAIR, 1.0)
     with pytest.raises(InputError, match="token 0 of cloud"):
         af.clusters(dataclasses.replace(run, xs=run.xs.at[1, 0].set(jnp.nan)))

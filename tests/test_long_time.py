@@ -196,7 +196,7 @@ def test_kuramoto_at_beta_zero(model):
 
 def witness_staircase(theta, w, beta, normalised):
     """Section 3.4 in angles, by SciPy: (t, clusters left) of every merging."""
-    theta, w, t, found = np.array(theta, float), np.array(w, float), 0.0, []
+    theta, w, t, merges = np.array(theta, float), np.array(w, float), 0.0, []
     reach = 1e-3 / np.sqrt(beta)
 
     def gaps(angles):
@@ -222,8 +222,8 @@ def witness_staircase(theta, w, beta, normalised):
         mean = (w[i] * np.exp(1j * theta[i]) + w[j] * np.exp(1j * theta[j])) / (w[i] + w[j])
         theta[i], w[i] = np.angle(mean), w[i] + w[j]
         theta, w = np.delete(theta, j), np.delete(w, j)
-        found.append((t, len(theta)))
-    return found
+        merges.append((t, len(theta)))
+    return merges
 
 
 @pytest.mark.parametrize("kind", ["SA", "shifted USA"])
@@ -322,7 +322,7 @@ def test_pairs_that_meet_at_the_same_time_and_then_rest():
 
 
 @pytest.mark.parametrize("model", [softmax(9.0), usa(9.0), softmax(400.0)])
-def test_equilibria_are_told(model):
+def test_equilibria_are_reported(model):
     pentagon = on_circle(2 * np.pi * np.arange(5) / 5)
     with pytest.raises(SolveError, match=r"do not move.*5 clusters left"):
         af.long_time(model, pentagon)
@@ -396,17 +396,17 @@ def test_forward_derivatives_against_finite_differences():
         run = af.long_time(softmax(beta), x0 / np.linalg.norm(x0, axis=1)[:, None], weights=w, rtol=1e-12, atol=1e-14)
         return np.array([e["log_t"] for e in run.events])
 
-    found = slopes(jnp.array([9.0, 0.0]), jnp.asarray(DATA["animation"]), jnp.asarray(bend), jnp.asarray(w))
+    actual = slopes(jnp.array([9.0, 0.0]), jnp.asarray(DATA["animation"]), jnp.asarray(bend), jnp.asarray(w))
     by_beta = (log_times(9 + step, 0.0) - log_times(9 - step, 0.0)) / (2 * step)
     by_place = (log_times(9.0, step) - log_times(9.0, -step)) / (2 * step)
-    np.testing.assert_allclose(found[:, 0], by_beta, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(found[:, 1], by_place, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(actual[:, 0], by_beta, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(actual[:, 1], by_place, rtol=1e-5, atol=1e-6)
 
 
 def test_the_derivative_in_beta_against_quadrature():
-    found = slopes(*(jnp.asarray(a) for a in ([30.0, 0.0], PAIR["x0"], 0 * PAIR["x0"], PAIR["weights"])))
+    actual = slopes(*(jnp.asarray(a) for a in ([30.0, 0.0], PAIR["x0"], 0 * PAIR["x0"], PAIR["weights"])))
     end = [log_quadrature(2.0, 2 * np.arcsin(5e-4 / np.sqrt(b)), 0.3, b) for b in (30 + 1e-4, 30 - 1e-4)]
-    assert float(found[0, 0]) == pytest.approx((end[0] - end[1]) / 2e-4, rel=1e-7)
+    assert float(actual[0, 0]) == pytest.approx((end[0] - end[1]) / 2e-4, rel=1e-7)
 
 
 def test_files_and_pictures(tmp_path):
@@ -454,9 +454,9 @@ def test_the_state_at_any_time_of_a_long_run():
     late = af.long_time(softmax(600.0), **PAIR)
     tokens = np.asarray(late.at(log_t=log_quadrature(2.0, 1.999, 0.3, 600.0)))
     assert np.arccos(tokens[0] @ tokens[2]) == pytest.approx(1.999, abs=1e-9)
-    for given in ({"t": -1.0}, {"t": 1e6}, {"log_t": 20.0}, {"t": np.inf}):
+    for arguments in ({"t": -1.0}, {"t": 1e6}, {"log_t": 20.0}, {"t": np.inf}):
         with pytest.raises(InputError, match="outside of this run"):
-            run.at(**given)
+            run.at(**arguments)
 
 
 def test_restart_goes_on_where_the_steps_ended():
@@ -491,7 +491,7 @@ def test_restart_goes_on_where_the_steps_ended():
         (af.Flow(lambda t, x, w: x, af.Sphere()), "Flow is none"),
     ],
 )
-def test_models_it_cannot_follow(model, sentence):
+def test_unsupported_models_are_refused(model, sentence):
     with pytest.raises(InputError, match=sentence):
         af.long_time(model, on_circle(ANIMATION))
 
@@ -505,6 +505,6 @@ def test_models_it_cannot_follow(model, sentence):
         ({"x0": np.float32(on_circle(ANIMATION))}, "float64"),
     ],
 )
-def test_options_it_refuses(options, sentence):
+def test_unsupported_options_are_refused(options, sentence):
     with pytest.raises(InputError, match=sentence):
         af.long_time(softmax(1.0), **({"x0": on_circle(ANIMATION)} | options))

@@ -57,8 +57,8 @@ def test_the_flow_is_that_of_the_field(kind):
     rng = np.random.default_rng(4)
     V, B = matrices(kind, rng)
     x0, ts = sphere(rng, 6, 3), np.array([0.0, 0.7, 3.0])
-    found = np.asarray(af.reductions.zero_temperature_flow(x0, ts, V=V, B=B))
-    np.testing.assert_allclose(found, witness(x0, ts, V, B), atol=1e-8)
+    actual = np.asarray(af.reductions.zero_temperature_flow(x0, ts, V=V, B=B))
+    np.testing.assert_allclose(actual, witness(x0, ts, V, B), atol=1e-8)
     at = np.asarray(af.reductions.zero_temperature_field(x0, V=V, B=B))
     y = x0 @ B / np.linalg.norm(x0 @ B, axis=1)[:, None]
     np.testing.assert_allclose(at, y @ V.T - np.sum((y @ V.T) * x0, axis=1)[:, None] * x0, atol=1e-13)
@@ -85,10 +85,10 @@ def test_the_projection_is_where_the_flow_goes():
     rng = np.random.default_rng(4)
     V, B = matrices("random", rng)
     x0 = sphere(rng, 8, 3)
-    found = np.asarray(af.reductions.projection_map(x0, V=V, B=B))
+    actual = np.asarray(af.reductions.projection_map(x0, V=V, B=B))
     grown = x0 @ expm(300 * (V @ B.T) / np.linalg.norm(V @ B.T, 2)).T
-    np.testing.assert_allclose(found, grown / np.linalg.norm(grown, axis=1)[:, None], atol=1e-10)
-    np.testing.assert_allclose(af.reductions.projection_map(x0[None], V=V, B=B)[0], found)
+    np.testing.assert_allclose(actual, grown / np.linalg.norm(grown, axis=1)[:, None], atol=1e-10)
+    np.testing.assert_allclose(af.reductions.projection_map(x0[None], V=V, B=B)[0], actual)
     space = limit_space(V=V, B=B)
     M, P = V @ B.T, space.projector
     np.testing.assert_allclose(P @ P, P, atol=1e-13)
@@ -114,8 +114,8 @@ def test_a_plane_and_everything_as_limit():
 @pytest.mark.usefixtures("as_users_run")
 def test_points_that_have_no_image_and_matrices_that_have_no_limit():
     with pytest.warns(AttnflowWarning, match="1 points lie in the kernel"):
-        found = af.reductions.projection_map([[1.0, 0.0], [0.0, 1.0]], **REFERENCE)
-    np.testing.assert_array_equal(found, [[1.0, 0.0], [np.nan, np.nan]])
+        actual = af.reductions.projection_map([[1.0, 0.0], [0.0, 1.0]], **REFERENCE)
+    np.testing.assert_array_equal(actual, [[1.0, 0.0], [np.nan, np.nan]])
     with pytest.raises(InputError, match="complex eigenvalues"):
         af.reductions.projection_map([[1.0, 0.0]], V=TURNING, B=np.eye(2))
     with pytest.raises(InputError, match="defective"):
@@ -142,9 +142,9 @@ def test_rates_from_the_spectrum():
     Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     for b, r in (((1.0, 1.0, 10.0), (1.0, 0.3)), ((1.0, 2.0, 4.0), (0.5, 0.75))):
         V, B = Q @ np.diag(np.array([3.0, 2.0, 1.0]) / b) @ Q.T, Q @ np.diag(b) @ Q.T
-        found = af.reductions.low_temperature_rates(V=V, B=B, p=1)
-        np.testing.assert_allclose(found.r, r, rtol=1e-9)
-        assert found.rate == pytest.approx(min(1.0, *r)) and found.escape == pytest.approx(min(r))
+        result = af.reductions.low_temperature_rates(V=V, B=B, p=1)
+        np.testing.assert_allclose(result.r, r, rtol=1e-9)
+        assert result.rate == pytest.approx(min(1.0, *r)) and result.escape == pytest.approx(min(r))
     plane = af.reductions.low_temperature_rates(V=np.diag([2.0, 2.0, 1.0]), B=np.eye(3))
     assert (plane.c, plane.c_u, plane.k, plane.escape) == pytest.approx((1.0, 1.0, 2, 2.0))
     turning = np.array([[3.0, 0.0, 0.0], [0.0, 1.0, -1.0], [0.0, 1.0, 1.0]])
@@ -215,7 +215,7 @@ def test_antipodal_pairs_in_plain_loops():
 
 
 def test_nodes_integrate():
-    """Moments of the density, and nodes as close to the exceptional set as asked."""
+    """Moments of the density, and nodes as close to the exceptional set as requested."""
     x, w = refined_nodes(800, 1e-5, asymmetric)
     assert x.shape == (800, 2) and w.sum() == pytest.approx(1)
     np.testing.assert_allclose(w @ x, [0.2 * np.cos(0.7), 0.2 * np.sin(0.7)], atol=1e-3)
@@ -229,22 +229,22 @@ def test_nodes_integrate():
 # Diagnostics ---------------------------------------------------------------------------------------------------------
 
 
-def test_phases_are_found():
+def test_phases_are_detected():
     t = np.linspace(0, 20, 201)
     W2 = np.exp(-t) + 0.01 * np.exp(0.5 * np.clip(t - 8, 0, None))
     overlap = 1 / (1 + np.exp(-2 * (t - 12.03)))
-    found = af.diagnostics.phase_report(t, W2, overlap)
-    assert found.t_min == pytest.approx(8.0) and found.exit == pytest.approx(12.03, abs=1e-3)
-    assert found.plateau == pytest.approx((4.6, 9.4), abs=0.11) and found.plateau_length > 4
-    assert found.terminal == pytest.approx(12.03 + np.log(999) / 2, abs=0.11)
-    assert "exit at 12.03" in repr(found)
+    result = af.diagnostics.phase_report(t, W2, overlap)
+    assert result.t_min == pytest.approx(8.0) and result.exit == pytest.approx(12.03, abs=1e-3)
+    assert result.plateau == pytest.approx((4.6, 9.4), abs=0.11) and result.plateau_length > 4
+    assert result.terminal == pytest.approx(12.03 + np.log(999) / 2, abs=0.11)
+    assert "exit at 12.03" in repr(result)
     early = af.diagnostics.phase_report(t[:50], W2[:50], overlap[:50])
     assert early.exit is None and early.terminal is None and early.t_min == t[49] and "no exit" in repr(early)
     with pytest.raises(InputError, match="give three"):
         af.diagnostics.phase_report(t, W2[:-1], overlap)
 
 
-def test_few_keys_are_told():
+def test_too_few_keys_are_reported():
     n = 40
     np.testing.assert_allclose(af.diagnostics.effective_sample_size(np.full((3, n, n), 1 / n)), n)
     two = np.zeros((n, n))
@@ -303,7 +303,7 @@ def test_the_field():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"B": np.diag([1.0, 0.0])}, "B is singular"),  # the clock stops, and a solver would never end
         ({"V": "V"}, "not an array of numbers"),
@@ -312,16 +312,16 @@ def test_the_field():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_zero_temperature_flow_refuses_in_a_sentence(change, told):
-    given = {"x0": [[0.0, 1.0]], "ts": [0.0, 1.0], "V": np.diag([2.0, 1.0]), "B": np.eye(2), **change}
-    with pytest.raises(InputError, match=told):
-        af.reductions.zero_temperature_flow(given["x0"], given["ts"], V=given["V"], B=given["B"])
+def test_zero_temperature_flow_refuses_in_a_sentence(change, message):
+    arguments = {"x0": [[0.0, 1.0]], "ts": [0.0, 1.0], "V": np.diag([2.0, 1.0]), "B": np.eye(2), **change}
+    with pytest.raises(InputError, match=message):
+        af.reductions.zero_temperature_flow(arguments["x0"], arguments["ts"], V=arguments["V"], B=arguments["B"])
 
 
 def test_a_plane_of_limits_with_two_eigenvalues_of_b_is_moved():
     """V B^T = 2I: e1 and e2 read themselves, but (1, 1)/sqrt 2 reads (1, 2)/sqrt 5."""
-    found = af.reductions.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 2.0]))
-    assert np.isclose(found.moved, np.sqrt(2 - 6 / np.sqrt(10)), atol=1e-12)
+    result = af.reductions.check_low_temperature_assumptions(V=np.diag([2.0, 1.0]), B=np.diag([1.0, 2.0]))
+    assert np.isclose(result.moved, np.sqrt(2 - 6 / np.sqrt(10)), atol=1e-12)
     assert af.reductions.check_low_temperature_assumptions(V=np.eye(2), B=np.eye(2)).moved < 1e-12
 
 

@@ -114,12 +114,12 @@ def test_a_table_of_scores_gives_the_velocity_of_the_map():
         fields = (Field(MODEL, table), Field(MODEL, None))
         return [field.velocity(chart, "dense", 0.0, state, None) for field in fields]
 
-    (found, longest), (by_map, same) = both(table)
+    (actual, longest), (by_map, same) = both(table)
     w = quadrature_weights(np.asarray(state.masses), True)
     apart = TURN / n * (np.arange(n)[None, :] + 0.5 - np.arange(n + 1)[:, None])
     weight = w * np.exp(9 * np.cos(apart))
     exact = np.sum(weight * np.sin(apart), axis=1) / np.sum(weight, axis=1)
-    for one in (found, by_map):
+    for one in (actual, by_map):
         np.testing.assert_allclose(one, exact, atol=1e-13)
     assert float(longest) == pytest.approx(float(same), rel=1e-12) and float(longest) <= 1
     # No table where a denominator might vanish, or scores change.
@@ -174,10 +174,10 @@ def law():
 
 def test_tokens_that_represent_a_law(law):
     n = 4000
-    found = af.measures.wasserstein_circle(law.quantiles(n, at=0), TURN * (np.arange(n) + 0.5) / n, p=1)
+    actual = af.measures.wasserstein_circle(law.quantiles(n, at=0), TURN * (np.arange(n) + 0.5) / n, p=1)
     level = np.sort(np.arctan2(*np.asarray(law.quantiles(n, at=0)).T[::-1]) % TURN)
     np.testing.assert_allclose(circle.level(level), (np.arange(n) + 0.5) / n, atol=2e-5)
-    assert found > 0.1
+    assert actual > 0.1
     drawn = np.asarray(law.sample(n, key=jax.random.key(0)))
     assert np.linalg.norm(drawn, axis=1) == pytest.approx(1)
     exact = np.array([law.mean(np.cos)[-1], law.mean(np.sin)[-1]])
@@ -188,7 +188,7 @@ def test_tokens_that_represent_a_law(law):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda law: law.tokens(at=101), "at = 101 is too large"),
         (lambda law: law.quantiles(3, at=-102), "at = -102 is too small"),
@@ -200,8 +200,8 @@ def test_tokens_that_represent_a_law(law):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_questions_to_a_law(law, call, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_questions_to_a_law(law, call, message):
+    with pytest.raises(InputError, match=message):
         call(law)
 
 
@@ -291,8 +291,8 @@ def test_a_gaussian_past_its_blow_up_is_not_resolved():
     """s = s0/(1 - 2 v a s0 t) is infinite at t = 1.0989, and the law, cut off at nine deviations, goes on."""
     s0, half = 1.3, 9 * np.sqrt(1.3)
     density, ts = lambda x: np.exp(-(x**2) / (2 * s0)), np.linspace(0, 1.3, 14)
-    given = {"ts": ts, "interval": (-half, half)}
-    mild, wild = (af.mean_field(on_the_line(a, a), density, **given) for a in (0.1, 0.5))
+    arguments = {"ts": ts, "interval": (-half, half)}
+    mild, wild = (af.mean_field(on_the_line(a, a), density, **arguments) for a in (0.1, 0.5))
     assert mild.resolved and mild.limits == () and "resolved by 256 cells" in mild.resolution
     assert wild.result is Outcome.SUCCESSFUL and not wild.resolved and "decide the velocity" in wild.resolution
     since = float(wild.resolution.split("From t = ")[1].split()[0])
@@ -302,13 +302,13 @@ def test_a_gaussian_past_its_blow_up_is_not_resolved():
     assert wild.limits[0] in repr(wild) and wild.to_xarray().attrs["resolution"] == wild.resolution
 
 
-def test_a_law_says_what_speaks_against_it(law):
+def test_an_unresolved_law_gives_its_reasons(law):
     assert law.resolved and law.limits == () and law.details.max() < 1e-3
     # A start as narrow as a cell; too few cells; rows that are missing; attention that becomes narrow.
     peak = af.mean_field(MODEL, lambda angle: np.exp(2000 * (np.cos(angle - 1) - 1)), ts=TS)
     assert not peak.resolved and peak.resolution.startswith("From t = 0 on there is mass (100% at the end)")
     coarse = dataclasses.replace(law, masses=law.masses.reshape(len(TS), 8, 32).sum(axis=2))
-    assert not coarse.resolved and any("8 cells are too few" in told for told in coarse.limits)
+    assert not coarse.resolved and any("8 cells are too few" in limit for limit in coarse.limits)
     holes = np.where(np.arange(len(TS))[:, None] < 50, law.masses, np.nan)
     for code in (Outcome.STALLED, Outcome.SUCCESSFUL):
         broken = dataclasses.replace(law, masses=holes, code=code.code)
@@ -316,15 +316,15 @@ def test_a_law_says_what_speaks_against_it(law):
     none = dataclasses.replace(law, masses=np.full_like(holes, np.nan), code=Outcome.NOT_FINITE.code)
     assert not none.resolved and "101 of the 101 times" in none.resolution
     cools = af.SelfAttention(beta=af.Piecewise([0.5], [1.0, 1e6]))
-    told = narrow_attention(cools, CIRCLE, TS, np.tile(ENDS, (len(TS), 1)), 256)
-    assert told is not None and "At t = 0.5" in told and "cells wide" in told
+    limit = narrow_attention(cools, CIRCLE, TS, np.tile(ENDS, (len(TS), 1)), 256)
+    assert limit is not None and "At t = 0.5" in limit and "cells wide" in limit
 
 
 # Refusals ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"density": lambda angle: np.cos(angle)}, "a density is not negative"),
         ({"density": lambda angle: np.where(angle > 3, np.nan, 1.0)}, "density has an entry that is not finite"),
@@ -364,26 +364,26 @@ def test_a_law_says_what_speaks_against_it(law):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_refused_in_a_sentence(change, told):
-    given = {"model": MODEL, "density": uniform, "t1": 1.0, **change}
-    with pytest.raises(InputError, match=told):
-        af.mean_field(given.pop("model"), given.pop("density"), **given)
+def test_bad_input_is_refused_in_a_sentence(change, message):
+    arguments = {"model": MODEL, "density": uniform, "t1": 1.0, **change}
+    with pytest.raises(InputError, match=message):
+        af.mean_field(arguments.pop("model"), arguments.pop("density"), **arguments)
 
 
-def test_attention_narrower_than_a_cell_is_told():
+def test_attention_narrower_than_a_cell_is_reported():
     with pytest.warns(AttnflowWarning, match="cells wide"):
         law = af.mean_field(af.SelfAttention(beta=1e4), circle.smooth, ts=TS, kernel="dense", max_steps=1, throw=False)
-    assert not law.resolved and any("cells wide" in told and told.endswith(".") for told in law.limits)
+    assert not law.resolved and any("cells wide" in limit and limit.endswith(".") for limit in law.limits)
     with pytest.warns(AttnflowWarning, match=r"attention is 0\..* cells wide"), pytest.raises(InputError):
         af.mean_field(af.SelfAttention(beta=1e4), uniform, t1=1.0, cells=64, kernel="none")
 
 
 @pytest.mark.usefixtures("as_users_run")
 def test_an_unfinished_law():
-    given = {"ts": TS, "max_steps": 2}
+    arguments = {"ts": TS, "max_steps": 2}
     with pytest.raises(SolveError, match="raise max_steps"):
-        af.mean_field(MODEL, circle.smooth, **given)
-    law = af.mean_field(MODEL, circle.smooth, throw=False, **given)
+        af.mean_field(MODEL, circle.smooth, **arguments)
+    law = af.mean_field(MODEL, circle.smooth, throw=False, **arguments)
     assert not law.resolved and "raise max_steps" in law.resolution and "are NaN" in law.resolution
     assert law.result is Outcome.MAX_STEPS and np.isnan(law.masses[-1]).all() and np.isfinite(law.masses[0]).all()
     assert law.quantiles(3, at=0).shape == (3, 2)

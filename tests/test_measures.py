@@ -48,9 +48,9 @@ def least_cost(costs, a, b):
         column[:, j] = 1
         equations.append(column.ravel())
         values.append(b[j])
-    found = linprog(costs.ravel(), A_eq=np.array(equations), b_eq=np.array(values))
-    assert found.success
-    return found.fun
+    solution = linprog(costs.ravel(), A_eq=np.array(equations), b_eq=np.array(values))
+    assert solution.success
+    return solution.fun
 
 
 # On the line ---------------------------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ def test_copies_and_splittings_on_the_line():
 def test_leading_axes_on_the_line():
     rng = np.random.default_rng(1)
     x, y, a = rng.normal(size=(3, 2, 6)), rng.normal(size=(2, 5)), masses(rng, 6)
-    found = wasserstein_1d(jnp.asarray(x), y, 2, a)
-    assert found.shape == (3, 2)
+    actual = wasserstein_1d(jnp.asarray(x), y, 2, a)
+    assert actual.shape == (3, 2)
     for i, j in itertools.product(range(3), range(2)):
-        assert found[i, j] == pytest.approx(wasserstein_1d(x[i, j], y[j], 2, a), rel=1e-12)
+        assert actual[i, j] == pytest.approx(wasserstein_1d(x[i, j], y[j], 2, a), rel=1e-12)
 
 
 # On the circle -------------------------------------------------------------------------------------------------------
@@ -185,16 +185,16 @@ def test_two_diracs_are_an_assignment():
     for p in (1, 2, 3):
         costs = np.stack([np.linalg.norm(x - e, axis=1), np.linalg.norm(x + e, axis=1)], axis=1) ** p
         expected = least_cost(costs, w, np.array([0.3, 0.7])) ** (1 / p)
-        found = two_diracs(np.stack([x, x]), e, (0.3, 0.7), p, w)
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        actual = two_diracs(np.stack([x, x]), e, (0.3, 0.7), p, w)
+        np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
 def test_the_synchronous_distance_is_an_upper_bound():
     rng = np.random.default_rng(9)
     x, y = rng.normal(size=(3, 30, 2)), rng.normal(size=(30, 2))
-    found = synchronous(x, y)
-    np.testing.assert_allclose(found, np.sqrt(((x - y) ** 2).sum(-1).mean(-1)), rtol=1e-13)
-    assert all(found[i] >= wasserstein(x[i], y) for i in range(3))
+    actual = synchronous(x, y)
+    np.testing.assert_allclose(actual, np.sqrt(((x - y) ** 2).sum(-1).mean(-1)), rtol=1e-13)
+    assert all(actual[i] >= wasserstein(x[i], y) for i in range(3))
     w = masses(rng, 30)
     assert synchronous(y + np.array([3, 4]), y, p=1, weights=w) == pytest.approx(5.0)
 
@@ -204,8 +204,8 @@ def test_the_sliced_distance_of_a_shift(d):
     """Row 26, with 5000 projections: |a|/sqrt(d) within 3 %, which is at least 4.5 standard errors."""
     rng = np.random.default_rng(d)
     x, a = rng.normal(size=(30, d)), rng.normal(size=d)
-    found = sliced(x, x + a, key=jax.random.key(d), projections=5000)
-    assert found == pytest.approx(np.linalg.norm(a) / np.sqrt(d), rel=0.03)
+    actual = sliced(x, x + a, key=jax.random.key(d), projections=5000)
+    assert actual == pytest.approx(np.linalg.norm(a) / np.sqrt(d), rel=0.03)
     few = sliced(x, x + a, key=jax.random.key(d), projections=7)
     directions = np.asarray(jax.random.normal(jax.random.key(d), (7, d)))
     shifts = directions @ a / np.linalg.norm(directions, axis=1)
@@ -245,9 +245,9 @@ def test_the_sinkhorn_divergence_by_matrix_scaling(clouds):
     x, y, a, b = clouds
     for reg in (0.3, 1.0):
         expected = entropic(x, y, a, b, reg) - (entropic(x, x, a, a, reg) + entropic(y, y, b, b, reg)) / 2
-        found = sinkhorn_divergence(x, y, reg, a, b, tol=1e-10)
-        assert float(found.value) == pytest.approx(expected, rel=1e-8)
-        assert found.converged and found.message.startswith("converged: ")
+        result = sinkhorn_divergence(x, y, reg, a, b, tol=1e-10)
+        assert float(result.value) == pytest.approx(expected, rel=1e-8)
+        assert result.converged and result.message.startswith("converged: ")
     # Large eps: half the energy distance of |x - y|², which is the squared distance of the means; small eps: W2.
     far = sinkhorn_divergence(x, y, 1e6, a, b, tol=1e-13)
     assert float(far.value) == pytest.approx(((a @ x - b @ y) ** 2).sum(), rel=1e-4)
@@ -270,19 +270,19 @@ def test_the_gradient_of_the_divergence(clouds):
     def value(x):
         return sinkhorn_divergence(x, y, 0.5, a, b, tol=1e-11, max_iterations=5000).value
 
-    found = np.asarray(jax.jit(jax.grad(value))(jnp.asarray(x)))
+    actual = np.asarray(jax.jit(jax.grad(value))(jnp.asarray(x)))
     for i, k in ((0, 0), (5, 1)):
         h = np.zeros_like(x)
         h[i, k] = 1e-5
-        assert found[i, k] == pytest.approx(float(value(x + h) - value(x - h)) / 2e-5, rel=1e-5)
+        assert actual[i, k] == pytest.approx(float(value(x + h) - value(x - h)) / 2e-5, rel=1e-5)
 
 
 def test_a_divergence_that_did_not_converge_is_no_number(clouds):
     x, y, a, b = clouds
     with pytest.raises(SolveError, match="not converged: 3 iterations left"):
         sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3)
-    found = sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3, throw=False)
-    assert np.isnan(found.value) and not found.converged and "larger eps" in found.message
+    result = sinkhorn_divergence(x, y, 0.3, a, b, max_iterations=3, throw=False)
+    assert np.isnan(result.value) and not result.converged and "larger eps" in result.message
 
 
 # At every scale ------------------------------------------------------------------------------------------------------
@@ -334,16 +334,16 @@ def test_tight_clusters_and_scaled_clouds(method, p):
             "equal": ([Fraction(1, n)] * n, [Fraction(1, m)] * m),
         }
         for kind, (a, b) in masses_of.items():
-            given = (None, None) if kind == "equal" else (a, b)
+            weights = (None, None) if kind == "equal" else (a, b)
             expected = quantiles(x, y, p, a, b)
             for scale in (1.0, 2.0**-23, 2.0**660, 2.0**-660):
-                found = wasserstein(on_a_line(scale * x), on_a_line(scale * y), p, *given, method=method)
-                assert found / scale == pytest.approx(expected, rel=1e-12)
+                actual = wasserstein(on_a_line(scale * x), on_a_line(scale * y), p, *weights, method=method)
+                assert actual / scale == pytest.approx(expected, rel=1e-12)
             both = np.stack([on_a_line(x)] * 2, axis=1), np.stack([on_a_line(y)] * 2, axis=1)
             if kind == "equal":
                 assert conditional_wasserstein(*both, p) == pytest.approx(expected, rel=1e-12)
-            assert wasserstein_1d(x, y, p, *given) == pytest.approx(expected, rel=1e-12)
-            assert wasserstein_circle(x / 8, y / 8, p, *given) * 8 == pytest.approx(expected, rel=1e-10)
+            assert wasserstein_1d(x, y, p, *weights) == pytest.approx(expected, rel=1e-12)
+            assert wasserstein_circle(x / 8, y / 8, p, *weights) * 8 == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("scale", [1e-7, 1e-150, 1e150, 1e160, 1e-162])
@@ -406,8 +406,8 @@ def test_a_small_mass_that_is_moved_counts():
     x, y = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.0]])
     for mass in (1e-12, 1e-18):
         for method in ("auto", "linprog"):
-            found = wasserstein(x, y, 2, [1 - mass, mass], [0.5, 0.5], method=method)
-            assert found == pytest.approx(np.sqrt(mass), rel=1e-3)
+            actual = wasserstein(x, y, 2, [1 - mass, mass], [0.5, 0.5], method=method)
+            assert actual == pytest.approx(np.sqrt(mass), rel=1e-3)
 
 
 def test_a_plan_that_is_not_certain_is_not_given_out(monkeypatch):
@@ -422,7 +422,7 @@ def test_a_plan_that_is_not_certain_is_not_given_out(monkeypatch):
     monkeypatch.setattr(transport_module, "_linprog", bad)
     with pytest.raises(SolveError, match="may be longer than the best one"):
         wasserstein(x, y, 2, a, method="linprog")
-    monkeypatch.setattr(transport_module, "_linprog", lambda *given: bad(*given)._replace(mass=np.full(12, 0.08)))
+    monkeypatch.setattr(transport_module, "_linprog", lambda *problem: bad(*problem)._replace(mass=np.full(12, 0.08)))
     with pytest.raises(SolveError, match="lost"):
         wasserstein(x, y, 2, a, method="linprog")
 
@@ -442,7 +442,7 @@ NO_CLOUDS = {
 
 @pytest.mark.parametrize("kind", NO_CLOUDS)
 @pytest.mark.usefixtures("as_users_run")
-def test_what_is_no_cloud_is_refused(kind):
+def test_arguments_that_are_not_clouds_are_refused(kind):
     bad, good, key = NO_CLOUDS[kind], np.ones((4, 3)), jax.random.key(0)
     calls = [
         lambda: wasserstein(bad, good),
@@ -468,21 +468,21 @@ def test_what_is_no_cloud_is_refused(kind):
 def test_the_divergence_in_single_precision(clouds):
     x, y, a, b = (jnp.asarray(v, jnp.float32) for v in clouds)
     with jax.enable_x64(False):
-        found = sinkhorn_divergence(x, y, 0.5, a, b)
-        assert found.value.dtype == jnp.float32
+        result = sinkhorn_divergence(x, y, 0.5, a, b)
+        assert result.value.dtype == jnp.float32
         with pytest.raises(InputError, match="eps = 1e-60 must be a positive number of float32"):
             sinkhorn_divergence(x, y, 1e-60)
         with pytest.raises(InputError, match="beyond the range of float32"):
             sinkhorn_divergence(np.full((2, 2), 1e60), y, 1.0)
     exact = sinkhorn_divergence(*clouds[:2], 0.5, *clouds[2:])
-    assert float(found.value) == pytest.approx(float(exact.value), rel=1e-4)
+    assert float(result.value) == pytest.approx(float(exact.value), rel=1e-4)
 
 
 # What is refused -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: wasserstein_1d([0.0], [1.0], 0.5), "p = 0.5 is no order"),
         (lambda: wasserstein_1d([0.0, np.nan], [1.0]), "x has an entry that is not finite"),
@@ -512,8 +512,8 @@ def test_the_divergence_in_single_precision(clouds):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_clouds_are_refused(call, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_clouds_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
         call()
 
 

@@ -41,8 +41,8 @@ def test_the_report_of_the_example():
     """A19, and the admissible lambda of 3.2."""
     report = af.diagnostics.separation_report(six_tokens(), np.eye(3), eps=0.005, beta=30.0, lam=0.5)
     assert report.separated and report.caps.tolist() == [0, 1, 2, 0, 1, 2]
-    found = (report.alpha, report.gamma, report.T1, report.T2)
-    np.testing.assert_allclose(found, (0.279313, 0.361521, 292.923, 2.04421e6), rtol=1e-5)
+    constants = (report.alpha, report.gamma, report.T1, report.T2)
+    np.testing.assert_allclose(constants, (0.279313, 0.361521, 292.923, 2.04421e6), rtol=1e-5)
     np.testing.assert_allclose(report.lambda_bounds, (0.536770, 4038.6), rtol=2e-5)
     assert report.radius**2 == pytest.approx(2 * np.exp(-15)) and "from t = 292.923" in repr(report)
 
@@ -121,7 +121,7 @@ def test_lambda_is_chosen_and_large_times_do_not_overflow():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"eps": -1.0}, "eps = -1.0 must be a positive"),
         ({"beta": np.nan}, "beta = nan"),
@@ -130,9 +130,9 @@ def test_lambda_is_chosen_and_large_times_do_not_overflow():
         ({"centres": np.eye(4)}, "3 coordinates and centres 4"),
     ],
 )
-def test_bad_caps_are_refused(changes, told):
+def test_bad_caps_are_refused(changes, message):
     settings = {"x": np.eye(3), "centres": np.eye(3), "eps": 0.005, "beta": 30.0}
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         af.diagnostics.separation_report(**{**settings, **changes})
 
 
@@ -186,9 +186,9 @@ def test_the_scalar_lemma():
             epsrel=1e-12,
             limit=500,
         )
-        found = float(collapse_time(beta, u0=u0, c=c))
-        assert found == pytest.approx(exact, rel=1e-10)
-        assert found <= float(collapse_bound(beta, u0=u0, c=c))
+        actual = float(collapse_time(beta, u0=u0, c=c))
+        assert actual == pytest.approx(exact, rel=1e-10)
+        assert actual <= float(collapse_bound(beta, u0=u0, c=c))
     solved = solve_ivp(
         lambda t, u: u * (1 - u) * np.exp(6 * (u - 1)),
         (0, float(collapse_time(6.0, u0=0.5, c=0.5))),
@@ -217,14 +217,14 @@ def animation(beta):
 
 
 def test_a_staircase_of_an_ordinary_run(short):
-    found = af.diagnostics.staircase(short)
-    np.testing.assert_allclose(found.tau, np.log10(np.asarray(short.ts)[1:]), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.energy, np.asarray(af.energy(short))[1:], rtol=0)
-    last = found.plateaus[-1]
+    result = af.diagnostics.staircase(short)
+    np.testing.assert_allclose(result.tau, np.log10(np.asarray(short.ts)[1:]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result.energy, np.asarray(af.energy(short))[1:], rtol=0)
+    last = result.plateaus[-1]
     assert last.clusters == 2 and last.flat and last.predicted == pytest.approx(0.52)
     assert abs(last.measured - 0.520324) < 1e-3 and last.end == pytest.approx(np.log10(200))
-    assert all(a.end == b.start for a, b in itertools.pairwise(found.plateaus))
-    assert "0.52" in repr(found) and "log_{10}" in found.label and "(SA)" in found.label
+    assert all(a.end == b.start for a, b in itertools.pairwise(result.plateaus))
+    assert "0.52" in repr(result) and "log_{10}" in result.label and "(SA)" in result.label
 
 
 def test_the_clock_of_the_path_is_its_length(short):
@@ -269,13 +269,13 @@ def five():
 
 def test_the_staircase_of_the_figure(five):
     """A17: heights from masses, and the last merge."""
-    found = af.diagnostics.staircase(five)
-    np.testing.assert_allclose([p.predicted for p in found.plateaus], [0.2, 0.28, 0.44, 0.52, 1.0], atol=1e-12)
-    np.testing.assert_allclose([p.measured for p in found.plateaus[1:]], [0.28, 0.44, 0.52, 1.0], atol=1e-4)
-    assert [p.flat for p in found.plateaus] == [False, True, True, True, True]
-    assert np.exp(found.plateaus[-1].log_start) == pytest.approx(6.9907e69, rel=1e-4)
-    assert found.plateaus[3].masses == pytest.approx((0.6, 0.4))
-    assert found.tau[-1] == pytest.approx(np.log10(6.9907e69), rel=1e-6)
+    result = af.diagnostics.staircase(five)
+    np.testing.assert_allclose([p.predicted for p in result.plateaus], [0.2, 0.28, 0.44, 0.52, 1.0], atol=1e-12)
+    np.testing.assert_allclose([p.measured for p in result.plateaus[1:]], [0.28, 0.44, 0.52, 1.0], atol=1e-4)
+    assert [p.flat for p in result.plateaus] == [False, True, True, True, True]
+    assert np.exp(result.plateaus[-1].log_start) == pytest.approx(6.9907e69, rel=1e-4)
+    assert result.plateaus[3].masses == pytest.approx((0.6, 0.4))
+    assert result.tau[-1] == pytest.approx(np.log10(6.9907e69), rel=1e-6)
 
 
 def test_clocks_of_a_long_run(five):
@@ -309,8 +309,8 @@ def test_pictures_of_a_long_run(five, tmp_path):
     for view in ("angles", "tree"):
         figure = af.plot.merges(five, view=view)
         dots = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
-        found = sorted(float(c.get_offsets()[0, 0]) for c in dots)
-        np.testing.assert_allclose(found, [event["log_t"] / np.log(10) for event in five.events])
+        drawn = sorted(float(c.get_offsets()[0, 0]) for c in dots)
+        np.testing.assert_allclose(drawn, [event["log_t"] / np.log(10) for event in five.events])
     af.plot.save(af.plot.tokens(five), tmp_path / "tokens.png")
     film = af.animate(five, tmp_path / "x.gif", max_frames=12, dpi=40, beside="staircase")
     with Image.open(film) as opened:

@@ -55,9 +55,9 @@ def test_line_agrees_with_fine_grids(n, beta):
 @given(st.lists(st.floats(-8, 8), min_size=6, max_size=6), st.lists(st.integers(1, 1000), min_size=6, max_size=6))
 def test_line_agrees_with_fine_grids_for_any_tokens(x, masses):
     x, w = np.array(x), np.array(masses) / np.sum(masses)
-    found = af.diagnostics.modes(x[:, None], 6.0, weights=w)
-    if found.certified:  # a degenerate mode, which no grid can decide, is not
-        assert found.count == slow_line(x, w, 6.0)
+    result = af.diagnostics.modes(x[:, None], 6.0, weights=w)
+    if result.certified:  # a degenerate mode, which no grid can decide, is not
+        assert result.count == slow_line(x, w, 6.0)
 
 
 @pytest.mark.parametrize("n, beta", [(1, 0.3), (3, 2.0), (8, 9.0), (32, 16.0), (42, 30.0)])
@@ -75,8 +75,8 @@ def test_circle_agrees_with_polynomial_roots(n, beta):
 
 @pytest.mark.parametrize("gap, expected", [(1.999999, 1), (2.000001, 2), (1.0, 1), (40.0, 2), (1e7, 2)])
 def test_two_tokens_on_the_line_part_at_two_bandwidths(gap, expected):
-    found = af.diagnostics.modes(np.array([[0.3], [0.3 + gap / 3]]), 9.0)
-    assert found.count == expected and found.certified
+    result = af.diagnostics.modes(np.array([[0.3], [0.3 + gap / 3]]), 9.0)
+    assert result.count == expected and result.certified
 
 
 @pytest.mark.parametrize("beta", [0.05, 1.0, 30.0, 1e4])
@@ -85,14 +85,14 @@ def test_two_tokens_on_the_circle_part_where_theory_says(beta):
     cosine = 2 * beta / (1 + np.sqrt(1 + 4 * beta**2))
     critical = np.arccos(cosine)
     for change, expected in ((1 - 1e-6, 1), (1 + 1e-6, 2)):
-        found = af.diagnostics.modes(on_circle(1.234 + np.array([-1, 1]) * critical * change), beta)
-        assert found.count == expected and found.certified
+        result = af.diagnostics.modes(on_circle(1.234 + np.array([-1, 1]) * critical * change), beta)
+        assert result.count == expected and result.certified
 
 
 def test_a_degenerate_mode_is_not_certified():
     x = np.array([[-1.0], [1.0]])
-    found = af.diagnostics.modes(x, 1.0)  # two bandwidths apart: a zero of third order
-    assert found.count == 1 and not found.certified and "not certified" in repr(found)
+    result = af.diagnostics.modes(x, 1.0)  # two bandwidths apart: a zero of third order
+    assert result.count == 1 and not result.certified and "not certified" in repr(result)
     with pytest.warns(AttnflowWarning, match="1 of 1 clouds"):
         assert af.diagnostics.count_modes(x, 1.0) == 1
 
@@ -107,23 +107,23 @@ def test_a_grid_finer_than_the_bandwidth_is_not_certified_and_a_coarse_one_is():
 def test_few_tokens_at_low_temperature():
     """A global transform makes false modes in the gaps, where the density is below its rounding."""
     angles = np.array([0.1, 0.9, 2.0, 2.04, 4.0])
-    found = af.diagnostics.modes(on_circle(angles), 1e4)
-    assert found.count == 5 and found.certified
-    np.testing.assert_allclose(found.locations, on_circle(angles), atol=1e-3)
+    result = af.diagnostics.modes(on_circle(angles), 1e4)
+    assert result.count == 5 and result.certified
+    np.testing.assert_allclose(result.locations, on_circle(angles), atol=1e-3)
 
 
 @pytest.mark.parametrize("beta", [0.5, 7.0, 1e5])
 def test_tokens_that_coincide_are_one(beta):
     for x in (np.full((6, 1), 0.7), np.tile(on_circle([0.7]), (6, 1)), np.full((1, 1), 0.7)):
-        found = af.diagnostics.modes(x, beta)
-        assert found.count == 1 and found.certified
-        np.testing.assert_allclose(found.locations, x[:1], atol=1e-12)
+        result = af.diagnostics.modes(x, beta)
+        assert result.count == 1 and result.certified
+        np.testing.assert_allclose(result.locations, x[:1], atol=1e-12)
 
 
 def test_gaps_of_any_width_cost_nothing():
-    found = af.diagnostics.modes(np.array([[-1e9], [0.0], [0.5], [1e6]]), 5.0)
-    assert found.count == 3 and found.certified
-    np.testing.assert_allclose(found.locations[:, 0], [-1e9, 0.25, 1e6], atol=1e-9)
+    result = af.diagnostics.modes(np.array([[-1e9], [0.0], [0.5], [1e6]]), 5.0)
+    assert result.count == 3 and result.certified
+    np.testing.assert_allclose(result.locations[:, 0], [-1e9, 0.25, 1e6], atol=1e-9)
 
 
 def test_light_tokens_have_a_mode_where_the_heavy_one_is_lighter_still():
@@ -156,30 +156,30 @@ def test_locations_are_zeros_of_the_derivative(circle):
     rng = np.random.default_rng(11)
     if circle:
         angles = rng.uniform(0, 2 * np.pi, 40)
-        found = af.diagnostics.modes(on_circle(angles), 50.0)
-        u = angles[None, :] - np.arctan2(found.locations[:, 1], found.locations[:, 0])[:, None]
+        result = af.diagnostics.modes(on_circle(angles), 50.0)
+        u = angles[None, :] - np.arctan2(result.locations[:, 1], result.locations[:, 0])[:, None]
         slope = (np.sin(u) * np.exp(50 * (np.cos(u) - 1))).sum(axis=1)
-        assert (np.diff(np.arctan2(found.locations[:, 1], found.locations[:, 0]) % (2 * np.pi)) > 0).all()
+        assert (np.diff(np.arctan2(result.locations[:, 1], result.locations[:, 0]) % (2 * np.pi)) > 0).all()
     else:
         x = rng.standard_normal(40)
-        found = af.diagnostics.modes(x[:, None], 50.0)
-        u = x[None, :] - found.locations
+        result = af.diagnostics.modes(x[:, None], 50.0)
+        u = x[None, :] - result.locations
         slope = (u * np.exp(-25 * u**2)).sum(axis=1)
-        assert (np.diff(found.locations[:, 0]) > 0).all()
-    assert found.locations.shape == (found.count, 2 if circle else 1)
+        assert (np.diff(result.locations[:, 0]) > 0).all()
+    assert result.locations.shape == (result.count, 2 if circle else 1)
     np.testing.assert_allclose(slope, 0, atol=1e-13)
 
 
 def test_leading_axes_and_runs():
     angles = np.random.default_rng(2).uniform(0, 2 * np.pi, (2, 3, 16))
     x = on_circle(angles)
-    found = af.diagnostics.modes(x, 20.0)
-    assert found.count.shape == (2, 3) and found.locations.shape == (2, 3, found.count.max(), 2)
-    assert af.diagnostics.count_modes(x[1, 2], 20.0) == found.count[1, 2]
-    np.testing.assert_array_equal(np.isfinite(found.locations[..., 0]).sum(axis=-1), found.count)
+    result = af.diagnostics.modes(x, 20.0)
+    assert result.count.shape == (2, 3) and result.locations.shape == (2, 3, result.count.max(), 2)
+    assert af.diagnostics.count_modes(x[1, 2], 20.0) == result.count[1, 2]
+    np.testing.assert_array_equal(np.isfinite(result.locations[..., 0]).sum(axis=-1), result.count)
     run = af.simulate(af.SelfAttention(beta=20.0), x[0, 0], ts=np.linspace(0, 2, 5), solver="rk4", dt=0.1)
     counts = af.diagnostics.count_modes(run)  # with the run's own beta
-    assert counts.shape == (5,) and counts[0] == found.count[0, 0]
+    assert counts.shape == (5,) and counts[0] == result.count[0, 0]
     assert af.diagnostics.count_modes(run, at=0) == counts[0]
     warming = af.SelfAttention(af.Softmax(beta=af.Piecewise([1.0], [20.0, 10.0])))
     with pytest.raises(InputError, match="change with time"):
@@ -195,11 +195,11 @@ def five_derivatives(circle, t, place, w, beta):
         u = place - h * tau
         return jnp.sum(w * jnp.exp(beta * (jnp.cos(u) - 1) if circle else -beta * u**2 / 2))
 
-    found, derivative = [], density
+    derivatives, derivative = [], density
     for _ in range(5):
         derivative = jax.grad(derivative)
-        found.append(jax.vmap(derivative)(t / h))
-    return found
+        derivatives.append(jax.vmap(derivative)(t / h))
+    return derivatives
 
 
 @pytest.mark.parametrize("circle, beta", [(False, 7.0), (True, 7.0), (True, 0.4)])
@@ -207,13 +207,13 @@ def test_sums_are_derivatives_of_one_another(circle, beta):
     """By automatic differentiation of the definition, in units of the bandwidth; the last one is bounded."""
     rng = np.random.default_rng(0)
     place, w, t = np.sort(rng.uniform(0, 6, 9)), rng.dirichlet(np.ones(9)), np.linspace(1.0, 3.0, 7)
-    found = jax.jit(sums)(_draws(place[None], w[None], circle), jnp.asarray(0), t, _scales(w[None], beta, circle))
+    result = jax.jit(sums)(_draws(place[None], w[None], circle), jnp.asarray(0), t, _scales(w[None], beta, circle))
     *exact, last = five_derivatives(circle, t, place, w, beta)
-    np.testing.assert_allclose(found.f, exact, atol=1e-13)
-    assert (np.abs(last) <= found.bound).all()
+    np.testing.assert_allclose(result.f, exact, atol=1e-13)
+    assert (np.abs(last) <= result.bound).all()
 
 
-def test_bad_input_is_told_in_a_sentence():
+def test_bad_input_is_refused_in_a_sentence():
     x, unit = np.zeros((4, 1)), on_circle([0.0, 1.0])
     for beta in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(InputError, match="take a finite beta > 0"):

@@ -26,16 +26,16 @@ def test_a21_circle_formula():
 
 @pytest.mark.parametrize("beta, expected", [(4.0, 2.4322), (9.0, 3.6594), (30.0, 6.6992)])
 def test_a21_circle_monte_carlo(beta, expected):
-    found = af.diagnostics.modes(circle_tokens(1000, 256, int(beta)), beta)
-    assert found.certified.all()
-    assert abs(found.count.mean() - expected) < 4 * found.count.std() / np.sqrt(1000)
+    result = af.diagnostics.modes(circle_tokens(1000, 256, int(beta)), beta)
+    assert result.certified.all()
+    assert abs(result.count.mean() - expected) < 4 * result.count.std() / np.sqrt(1000)
 
 
 def test_a22_gaussian_data():
-    found = af.diagnostics.modes(gaussian_tokens(1000, 1000, 0), 100.0)
-    inside = np.sum(np.abs(found.locations[..., 0]) <= float(af.reductions.belt(n=1000, beta=100.0)[1]), axis=-1)
-    assert found.certified.all()
-    assert abs(found.count.mean() - 8.726) < 0.25
+    result = af.diagnostics.modes(gaussian_tokens(1000, 1000, 0), 100.0)
+    inside = np.sum(np.abs(result.locations[..., 0]) <= float(af.reductions.belt(n=1000, beta=100.0)[1]), axis=-1)
+    assert result.certified.all()
+    assert abs(result.count.mean() - 8.726) < 0.25
     assert abs(inside.mean() - 7.268) < 0.22
 
 
@@ -106,6 +106,13 @@ def test_limits():
     np.testing.assert_allclose(density, np.sqrt(1.5e20) / (2 * np.pi), rtol=1e-6)
 
 
+def test_a_wide_bandwidth_leaves_one_mode():
+    """Covariances of g' are then below their rounding; what is left is the one crossing of the mean."""
+    found = af.reductions.expected_modes_line(n=[100, 1e6], beta=[[1e-3], [1e-6], [1e-12], [1e-90]], up_to=9.0)
+    np.testing.assert_allclose(found, 1.0, atol=1e-2)
+    assert np.isfinite(af.reductions.expected_modes_line(n=100, beta=1e-12))
+
+
 def test_the_plateau_is_the_longest_stretch_of_log_t_with_more_than_one_cluster():
     """Waits from t = 1 on: 2 and 6 with four and two clusters; then 3 and 1 with three and two; one cluster at once."""
     log_t = [[-9.0, 0.0, 2.0, 8.0], [-20.0, -1.0, 3.0, 4.0], [-1.0, np.nan, np.nan, np.nan]]
@@ -115,8 +122,10 @@ def test_the_plateau_is_the_longest_stretch_of_log_t_with_more_than_one_cluster(
 
 
 def test_draws_are_shared_out_and_come_back_in_order():
-    found = each_draw(lambda r: {"square": r * r, "odd": r % 2}, 7)
-    assert found["square"].tolist() == [r * r for r in range(7)] and found["odd"].tolist() == [r % 2 for r in range(7)]
+    actual = each_draw(lambda r: {"square": r * r, "odd": r % 2}, 7)
+    assert actual["square"].tolist() == [r * r for r in range(7)] and actual["odd"].tolist() == [
+        r % 2 for r in range(7)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,9 @@ def test_draws_are_shared_out_and_come_back_in_order():
         (lambda: af.reductions.kac_rice_density(0.0, n=10, beta=-1.0), "larger than 0"),
         (lambda: af.reductions.expected_modes_circle(0.0), "larger than 0"),
         (lambda: af.reductions.expected_modes_line(n=10, beta=2.0, up_to=-1.0), "not be negative"),
+        (lambda: af.reductions.belt(n=100, beta=0.5), "beta = 0.5 .* no belt"),
+        (lambda: af.reductions.belt_modes(n=100, beta=[2.0, 1e5]), "beta = 100000.0 .* alone"),
+        (lambda: af.reductions.expected_modes_line(n=100, beta=1e5), "beta = 100000.0 .* alone"),
     ],
 )
 def test_bad_input(bad, sentence):

@@ -34,10 +34,10 @@ def test_heads_are_summed():
             ([0.2, 0.3, 0.5], np.tensordot([0.2, 0.3, 0.5], each, 1)),
             (out, sum(each[h] @ out[h].T for h in range(3))),
         ):
-            got = af.MultiHead(heads, output)(y, y, w, pairs=pairs)
-            np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-13)
-    got = af.MultiHead(heads)(jnp.asarray(X), y, w)
-    np.testing.assert_allclose(got, sum(softmax(0.5 + h, B[h], V[h], X) for h in range(3)), rtol=1e-11)
+            actual = af.MultiHead(heads, output)(y, y, w, pairs=pairs)
+            np.testing.assert_allclose(actual, expected, rtol=1e-11, atol=1e-13)
+    actual = af.MultiHead(heads)(jnp.asarray(X), y, w)
+    np.testing.assert_allclose(actual, sum(softmax(0.5 + h, B[h], V[h], X) for h in range(3)), rtol=1e-11)
 
 
 def test_heads_of_all_maps():
@@ -116,9 +116,9 @@ def test_gaussian_closure_of_two_heads():
     w = np.exp(-np.sum(z**2, axis=1) / 2)
     y = alpha + z @ np.linalg.cholesky(sigma).T
     attention = af.MultiHead([af.Softmax(1.0, B=A[h].T, V=V[h]) for h in range(2)])
-    got = attention(jnp.asarray(X[:, :2]), jnp.asarray(y), jnp.asarray(w / w.sum()))
+    actual = attention(jnp.asarray(X[:, :2]), jnp.asarray(y), jnp.asarray(w / w.sum()))
     expected = sum((alpha + X[:, :2] @ (sigma @ A[h]).T) @ V[h].T for h in range(2))
-    np.testing.assert_allclose(got, expected, atol=1e-10)
+    np.testing.assert_allclose(actual, expected, atol=1e-10)
 
 
 def test_sinkhorn_heads_are_warm_started():
@@ -169,7 +169,7 @@ def test_registered_heads_stand_at_several_temperatures():
 
 
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_heads_are_told_in_a_sentence():
+def test_bad_heads_are_refused_in_a_sentence():
     for make, words in (
         (lambda: af.MultiHead([]), "give at least one"),
         (lambda: af.MultiHead([1.0]), "not attention maps"),

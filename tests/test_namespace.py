@@ -22,16 +22,16 @@ MODULES = ["attnflow", *(m.name for m in pkgutil.walk_packages([str(SOURCE)], "a
 
 def stub():
     """What the stub exports, by name: `from .x import y as y`, and `y = z` for another name of it."""
-    found = {}
+    names = {}
     for node in ast.parse((SOURCE / "__init__.pyi").read_text()).body:
         if isinstance(node, ast.ImportFrom):
             home = "attnflow" + (f".{node.module}" if node.module else "")
             for alias in node.names:
-                assert alias.asname not in found
-                found[alias.asname] = (home, alias.name)
+                assert alias.asname not in names
+                names[alias.asname] = (home, alias.name)
         elif isinstance(node, ast.Assign):
-            found[node.targets[0].id] = found[node.value.id]
-    return {name: source for name, source in found.items() if not name.startswith("_")}
+            names[node.targets[0].id] = names[node.value.id]
+    return {name: source for name, source in names.items() if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", af.__all__)

@@ -1,4 +1,4 @@
-"""The kernel for this processor: sums over pairs and trajectories against NumPy in float64, and how it is come by."""
+"""The kernel for this processor: sums over pairs and trajectories against NumPy in float64; how it is compiled."""
 
 import concurrent.futures
 import functools
@@ -53,9 +53,9 @@ def by_kernel(fn, *args):
     return lowered.compile()
 
 
-def close(found, expected, error, size=1.0):
+def close(actual, expected, error, size=1.0):
     """Means of values up to `size`, and logarithms of masses; `error` is that of a score."""
-    num, log_z = found
+    num, log_z = actual
     empty = np.asarray(expected[1]) == -INF
     assert (np.asarray(log_z)[empty] == -INF).all() and (np.asarray(num)[empty] == 0).all()
     np.testing.assert_allclose(num, expected[0], rtol=0, atol=size * min(2 * error, 2))
@@ -113,14 +113,14 @@ def test_sums_are_those_of_float64(case, beta, removed, seed):
     Q, K = cloud(rng, d, 2).T, cloud(rng, e, 2).T
     log_w = rng.standard_normal(m)
     log_w[rng.random(m) < removed] = -INF
-    given = [np.asarray(a, dtype) for a in (beta, Q, K, x, y, v, log_w)]
-    beta, Q, K, x, y, v, log_w = exact(*given)
+    inputs = [np.asarray(a, dtype) for a in (beta, Q, K, x, y, v, log_w)]
+    beta, Q, K, x, y, v, log_w = exact(*inputs)
     q, k = x @ Q.T, y @ K.T
     s = -beta * np.sum((q[:, None] - k) ** 2, axis=2) if distance else beta * q @ k.T
     expected = witness(s + (log_w if weighted else -np.log(m)), v)
     # Scores are sums of a few products of this size, each of which is rounded.
     size = 1 + beta * (1 + np.max(np.sum(q**2, axis=1), initial=1)) * (1 + np.max(np.sum(k**2, axis=1), initial=1))
-    close(sums(case)(*given), expected, 6 * EPS[dtype] * size, 1 + np.max(np.abs(v), initial=0))
+    close(sums(case)(*inputs), expected, 6 * EPS[dtype] * size, 1 + np.max(np.abs(v), initial=0))
 
 
 def positional(pairs, n, m):
@@ -192,7 +192,7 @@ def traced(m, dtype, pairs):
 
 
 class Neighbours(af.Causal):
-    """Causal pairs of somebody else's making: a key is seen by the next two queries alone."""
+    """Causal pairs from another package: a key is seen by the next two queries alone."""
 
     def log_weight(self, i, j, n, m):
         lag = self._lag(i, j, n, m)
@@ -200,7 +200,7 @@ class Neighbours(af.Causal):
 
 
 @compiled_kernel
-def test_what_the_kernel_does_not_know_is_left_to_others():
+def test_unsupported_sums_fall_back_to_other_engines():
     many = (1 << 24) + 1  # the first whole number that float32 does not have
     assert traced(many - 1, "float32", af.Causal()) and traced(many, "float64", af.Causal())
     assert traced(many, "float32", af.pairsums.Full()) and not traced(many, "float32", af.Causal())
@@ -279,11 +279,11 @@ def test_the_exponential_has_all_digits(dtype, lowest, error):
         _, (num, mass) = relative_sums(problem, Inputs(queries, keys, score.project(queries, keys), keys, None))
         return num[:, 0], mass
 
-    found, mass = (np.asarray(a) for a in exponential(np.concatenate([t, low])))
+    actual, mass = (np.asarray(a) for a in exponential(np.concatenate([t, low])))
     expected = np.exp(t.astype(np.longdouble))
-    assert np.max(np.abs(found[: len(t)] / expected - 1)) < error
-    assert (found[t.size - 2 : t.size] == 1).all() and (mass[t.size - 2 : t.size] == 2).all()
-    assert (found[t.size :] == 0).all() and found[: t.size].min() >= np.finfo(dtype).tiny
+    assert np.max(np.abs(actual[: len(t)] / expected - 1)) < error
+    assert (actual[t.size - 2 : t.size] == 1).all() and (mass[t.size - 2 : t.size] == 2).all()
+    assert (actual[t.size :] == 0).all() and actual[: t.size].min() >= np.finfo(dtype).tiny
 
 
 @compiled_kernel
@@ -394,16 +394,16 @@ def test_inside_a_loop():
         x = x + 0.1 * af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel="native")[0]
         return x, jnp.sum(x)
 
-    found, totals = jax.jit(lambda x: jax.lax.scan(step, x, length=3))(x)
+    actual, totals = jax.jit(lambda x: jax.lax.scan(step, x, length=3))(x)
     for total in np.asarray(totals):
         x = x + 0.1 * witness(2 * x @ x.T, x)[0]
         np.testing.assert_allclose(total, x.sum(), rtol=1e-13)
-    np.testing.assert_allclose(found, x, rtol=1e-13)
+    np.testing.assert_allclose(actual, x, rtol=1e-13)
 
 
 @compiled_kernel
 def test_shapes_that_do_not_agree_are_refused():
-    """Nobody calls the kernel so; if somebody did it would read what is not there."""
+    """The library never calls the kernel so; a call with these shapes would read beyond the arrays."""
     a = jnp.zeros((3, 4))
     out = tuple(jax.ShapeDtypeStruct(shape, a.dtype) for shape in ((3, 4), (4,), (4,)))
     for wrong in ((a, a[:2], a[0], a), (a, a, a[0, :2], a), (a, a, a[0], a[:, :3])):
@@ -482,9 +482,9 @@ def test_trajectories_are_those_of_float64(attention, space, pairs, solver, n, w
     def steps(model, x, w):
         return native_steps(model, (x, x), jnp.asarray(0.1, dtype), jnp.asarray(5), w, solver)[1]
 
-    found = jax.jit(steps)(model, x, w.astype(dtype) if weighted else None)
+    actual = jax.jit(steps)(model, x, w.astype(dtype) if weighted else None)
     expected = np.stack([trajectory(model, one, w, solver, 0.1, 5) for one in exact(x)[0]])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=20 * EPS[dtype] * np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=20 * EPS[dtype] * np.abs(expected).max())
 
 
 @compiled_kernel
@@ -496,9 +496,9 @@ def test_trajectories_do_not_depend_on_what_they_do_not_see(solver, matrix):
     w = jnp.arange(9) / 36
     bad = jnp.asarray(x).at[0].set(jnp.nan).at[5, 1].set(jnp.inf)
     steps = lambda x: native_steps(model, (x, x), jnp.asarray(0.1), jnp.asarray(5), w, solver)[1]  # noqa: E731
-    found = jax.jit(steps)(bad[None])[0]
-    np.testing.assert_allclose(found[1:5], trajectory(model, exact(x)[0][1:5], w[1:5], solver, 0.1, 5), atol=1e-14)
-    assert np.isnan(found[np.r_[0, 5:9]]).all()
+    actual = jax.jit(steps)(bad[None])[0]
+    np.testing.assert_allclose(actual[1:5], trajectory(model, exact(x)[0][1:5], w[1:5], solver, 0.1, 5), atol=1e-14)
+    assert np.isnan(actual[np.r_[0, 5:9]]).all()
 
 
 def last_states(model, **options):
@@ -517,9 +517,9 @@ def last_states(model, **options):
 def test_an_ensemble_is_its_trajectories_whatever_the_chunk():
     w = np.arange(1.0, 10) / 45
     models = [af.SelfAttention(af.Softmax(beta, V=V)) for beta in (1.0, 6.0)]
-    found, others = (last_states(models, weights=w, chunk=chunk) for chunk in (2, 5))
-    np.testing.assert_array_equal(found, others)
-    for model, states in zip(models, found, strict=True):
+    actual, others = (last_states(models, weights=w, chunk=chunk) for chunk in (2, 5))
+    np.testing.assert_array_equal(actual, others)
+    for model, states in zip(models, actual, strict=True):
         for r in (0, 6):
             x = exact(af.sphere.uniform(n=9, d=3, key=jax.random.fold_in(jax.random.key(2), r)))[0]
             expected = trajectory(model, x, w, "rk4", 0.25 / 3, 6)
@@ -536,7 +536,7 @@ def test_an_ensemble_is_its_trajectories_whatever_the_chunk():
         af.SelfAttention(af.Softmax(1.0), pairs=af.pairsums.Full(skip=np.arange(9))),
     ],
 )
-def test_what_has_no_kernel_is_refused(model):
+def test_models_without_a_kernel_are_refused(model):
     with pytest.raises(InputError, match=r"^no native ensemble here: [^.]*\.$"):
         last_states(model)
 
@@ -563,10 +563,10 @@ def test_without_a_kernel_everything_computes(monkeypatch):
     monkeypatch.setattr(native_library, "_native", lambda: Native(False, "no compiler"))
     x = cloud(np.random.default_rng(9), 9, 3)
     for kernel in ("auto", "sharded"):
-        found = jax.jit(lambda x, kernel=kernel: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel=kernel))(
-            x
-        )
-        close(found, witness(2 * x @ x.T - np.log(9), x), 1e-14)
+        actual = jax.jit(
+            lambda x, kernel=kernel: af.pairsums.pair_sums(af.pairsums.Inner(2.0), x, x, x, kernel=kernel)
+        )(x)
+        close(actual, witness(2 * x @ x.T - np.log(9), x), 1e-14)
     with pytest.raises(InputError, match=r"no native ensemble here: .*no compiler; .*\.$"):
         last_states(af.SelfAttention(beta=1.0))
     with pytest.raises(InputError, match=r"no native sums here: .*no compiler; choose another kernel\.$"):
@@ -592,7 +592,7 @@ def written(path, text):
 
 
 @pytest.mark.parametrize(
-    "name, program, told",
+    "name, program, message",
     [
         ("ATTNFLOW_NATIVE", "off", "turned off"),
         ("CXX", "/nonexistent", "no C.. compiler was found"),
@@ -604,12 +604,12 @@ def written(path, text):
         ("CXX", "#!/bin/sh\nfor last; do :; done; echo nothing > $last", "did not make them: .*"),
     ],
 )
-def test_no_kernel_is_told_in_a_line(name, program, told, monkeypatch, tmp_path):
+def test_a_missing_kernel_is_reported_in_a_line(name, program, message, monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv(name, written(tmp_path / "compiler", program) if program.startswith("#!") else program)
-    found = native_library._native.__wrapped__()
-    assert not found.ready and "\n" not in found.reason
-    assert re.search(told, found.reason)
+    answer = native_library._native.__wrapped__()
+    assert not answer.ready and "\n" not in answer.reason
+    assert re.search(message, answer.reason)
 
 
 def test_a_library_is_kept_and_found_again(small_library, monkeypatch):
@@ -619,7 +619,7 @@ def test_a_library_is_kept_and_found_again(small_library, monkeypatch):
     finally:
         os.umask(mask)
     assert library.answer() == 42 and sorted(Path(where).parent.iterdir()) == [Path(where)]
-    monkeypatch.setattr(native_library, "_made", None)
+    monkeypatch.setattr(native_library, "_built", None)
     assert small_library()[1] == where
 
 
@@ -648,7 +648,7 @@ def test_where_nothing_can_be_kept_the_library_is_for_this_process_alone(small_l
 
 
 def test_many_that_compile_at_once_leave_one_whole_file(small_library, tmp_path):
-    """A compiler that writes its file in two parts, and takes its time in between."""
+    """A compiler that writes its file in two parts, with a pause in between."""
     compiler = written(
         tmp_path / "slow",
         """#!/bin/sh
@@ -658,7 +658,7 @@ cp "$last" "$last.whole"; head -c 1000 "$last.whole" > "$last"; sleep 0.1; cat "
 """,
     )
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: native_library._library([compiler]), range(4)))
-    assert [library.answer() for library, _ in found] == [42] * 4
-    (where,) = {where for _, where in found}
+        loaded = list(pool.map(lambda _: native_library._library([compiler]), range(4)))
+    assert [library.answer() for library, _ in loaded] == [42] * 4
+    (where,) = {where for _, where in loaded}
     assert list(Path(where).parent.iterdir()) == [Path(where)]

@@ -34,7 +34,7 @@ from attnflow.pairsums.native_library import Native
 
 INF = math.inf
 # (queries, keys, dimension of queries, of keys, width of values)
-# Not here: float32 on a GPU (tests/test_gpu_kernels.py), and sums of unit tokens (tests/test_spectral.py).
+# Tested elsewhere: float32 on a GPU (tests/test_gpu_kernels.py), and sums of unit tokens (tests/test_spectral.py).
 ENGINES = ("dense", "blocked", "sharded", "broadcast", "native")
 SHAPES = [(1, 4, 2, 2, 1), (5, 3, 3, 2, 3), (4, 4, 2, 2, 2)]
 BETAS = [0.0, 0.5, 3.0, 200.0, 1e4]
@@ -295,8 +295,8 @@ def test_every_pairs_object_against_the_loop(kind):
         ours = [f(jnp.arange(n), jnp.arange(m), n, m) for f in (who.logit, who.log_weight)]
         seen = table[:, :, 1] > -INF
         for k, array in enumerate(ours):
-            got = np.zeros((n, m)) if array is None else np.asarray(array)
-            np.testing.assert_allclose(np.where(seen | (k == 1), got, 0), table[:, :, k], rtol=1e-15)
+            actual = np.zeros((n, m)) if array is None else np.asarray(array)
+            np.testing.assert_allclose(np.where(seen | (k == 1), actual, 0), table[:, :, k], rtol=1e-15)
         x, y, values = rng.normal(size=(n, 2)), rng.normal(size=(m, 2)), rng.normal(size=(m, 2))
         for reduce in ("softmax", "sigmoid"):
             expected = loop(bilinear(2.0, np.eye(2)), x, y, values, None, bias, reduce, 0.0, normalized)
@@ -608,14 +608,14 @@ def test_compiled_engines_against_the_loop(kernel):
             check_row_sums(num[k], log_z[k], expected, 20 * beta)
 
 
-def problem(n, dtype=jnp.float64, reduction=None, **given):
+def problem(n, dtype=jnp.float64, reduction=None, **arguments):
     """Sums of `n` tokens among themselves in three dimensions, softmax by default."""
     reduction = Exponential() if reduction is None else reduction
-    return Problem(n, n, 3, 3, 3, dtype, af.pairsums.Inner(1.0), reduction, **given)
+    return Problem(n, n, 3, 3, 3, dtype, af.pairsums.Inner(1.0), reduction, **arguments)
 
 
 @pytest.mark.parametrize(
-    "name, asked, why",
+    "name, changes, why",
     [
         ("native", {"reduction": Pointwise(jax.nn.relu)}, "the kernel is for exponentials of the score"),
         ("native", {"selection": Hardmax(0.0)}, "the kernel is for exponentials of the score"),
@@ -626,15 +626,15 @@ def problem(n, dtype=jnp.float64, reduction=None, **given):
         ("spectral", {"pairs": af.pairsums.Full(skip=np.arange(64))}, "some pairs are left out"),
     ],
 )
-def test_an_engine_that_cannot_is_refused_and_passed_over(name, asked, why, monkeypatch):
+def test_an_engine_that_cannot_is_refused_and_passed_over(name, changes, why, monkeypatch):
     """By name in a sentence; by default another is taken, and the reason is kept."""
     monkeypatch.setattr(native_library, "_native", lambda: Native(True, "compiled"))
-    given = problem(64, **asked)
+    request = problem(64, **changes)
     with pytest.raises(InputError, match=rf"^no {name} sums here: .*{why}.*; choose another kernel\.$"):
-        choose_sums(given, name)
-    choice = choose_sums(given)
-    assert choice.engine.name == ("native" if name != "native" and not asked.get("pairs") and "reduction" not in asked
-                                  else "dense")  # fmt: skip
+        choose_sums(request, name)
+    choice = choose_sums(request)
+    expected = "native" if name != "native" and not changes.get("pairs") and "reduction" not in changes else "dense"
+    assert choice.engine.name == expected
     assert why in choice.passed_over[name]
     assert set(choice.passed_over) | {choice.engine.name} == set(engines.engines("pair-sum engine"))
 
@@ -648,7 +648,7 @@ def test_large_clouds_take_blocks(monkeypatch):
         check_kernel("sparse")
 
 
-def test_bad_pairs_and_reductions_are_told():
+def test_bad_pairs_and_reductions_are_refused():
     x = jnp.ones((3, 2))
     with pytest.raises(InputError, match=r"4 query and 4 key labels for 3 queries and 3 keys.*\.$"):
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, pairs=af.pairsums.Full(skip=np.arange(4)))
@@ -656,7 +656,7 @@ def test_bad_pairs_and_reductions_are_told():
         af.pairsums.pair_sums(af.pairsums.Inner(1.0), x, x, 1.0, reduce="mean")
 
 
-@pytest.mark.parametrize("d", [3, 16])  # few coordinates are looked at one by one, many at once
+@pytest.mark.parametrize("d", [3, 16])  # few coordinates are checked one by one, many at once
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_token_that_is_no_number_spoils_its_sums_and_a_large_one_does_not(d, bad):
     x = np.random.default_rng(0).normal(size=(5, d))

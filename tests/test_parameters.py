@@ -149,7 +149,7 @@ def test_changed_cells_stand_beside_the_others_and_are_used_again(powers, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"beta": 2}, "experiment 'powers' has no parameter 'beta' to set; it has: n, x, betas, k."),
         ({"n": 2.5}, "experiment 'powers': n = 2.5 should be a whole number; the default is 2, 3."),
@@ -161,8 +161,8 @@ def test_changed_cells_stand_beside_the_others_and_are_used_again(powers, tmp_pa
         ({"k": [1, 2]}, "experiment 'powers': k takes one value, not 2; the default is 7."),
     ],
 )  # fmt: skip
-def test_bad_parameters_are_refused_in_a_sentence(powers, values, told):
-    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+def test_bad_parameters_are_refused_in_a_sentence(powers, values, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         powers.with_parameters(values)
 
 
@@ -196,9 +196,9 @@ def test_the_command_sets_parameters(powers, tmp_path, capsys):
     assert "attnflow reproduce powers --set n=5 --set x=1,3 --scale quick" in page
     assert "All claims that were judged hold." in page and "All claims hold." not in page
     assert len(re.findall(r'<section id="(.*)">', page)) == 3
-    for bad, told in (("beta=2", "it has: n, x, betas, k"), ("n=many", "whole number; the default is 2, 3")):
+    for bad, message in (("beta=2", "it has: n, x, betas, k"), ("n=many", "whole number; the default is 2, 3")):
         code, out, err = call(capsys, *run, "--set", bad)
-        assert code == 2 and out == "" and told in err and len(err.strip().splitlines()) == 1
+        assert code == 2 and out == "" and message in err and len(err.strip().splitlines()) == 1
 
 
 def test_nothing_judged_is_not_all_that_holds(powers, tmp_path, capsys):
@@ -248,7 +248,7 @@ def test_declared_parameters_are_those_of_cells(name):
 
 
 def test_a_killed_run_leaves_a_report_of_what_is_finished(tmp_path):
-    """After the first of two experiments: its verdicts and the report are there, which says that the other is not."""
+    """After the first of two experiments: its verdicts and the report are there, which lists the second as not run."""
     site = toy.install(tmp_path / "site")
     (site / "more_squares.py").write_text(toy.SOURCE.replace("toy-", "more-"))
     points = "[attnflow.experiments]\nsquares = toy_squares:TOY\nmore = more_squares:TOY\n"
@@ -257,11 +257,11 @@ def test_a_killed_run_leaves_a_report_of_what_is_finished(tmp_path):
     env = {**os.environ, "PYTHONPATH": toy.search_path(site), "TOY_SLEEP": "1"}
     command = [sys.executable, "-m", "attnflow", "reproduce", *names, "--out", str(root)]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    first, _, told = process.stdout.readline().partition(":")
+    first, _, message = process.stdout.readline().partition(":")
     process.kill()
     process.wait()
     (other,) = names - {first}
-    assert told.startswith(" 2 of 2 claims hold") and list(RunFolder(root).records()) == [first]
+    assert message.startswith(" 2 of 2 claims hold") and list(RunFolder(root).records()) == [first]
     page = (root / "report.html").read_text()
     assert f"Not finished when this page was written: {other}." in page and f'id="{first}"' in page
     done = subprocess.run(command, env={**env, "TOY_SLEEP": "0"}, capture_output=True, text=True)

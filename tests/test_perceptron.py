@@ -104,14 +104,14 @@ def everything(x, w):
 
 
 @pytest.fixture(scope="module")
-def found():
+def evaluated():
     return everything(jnp.asarray(X), jnp.asarray(W))
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_a_perceptron_is_the_gradient_of_its_potential(found, name):
+def test_a_perceptron_is_the_gradient_of_its_potential(evaluated, name):
     """And activations are the same in JAX as in NumPy."""
-    value, gradient, by_jax, slope = found[name]
+    value, gradient, by_jax, slope = evaluated[name]
     np.testing.assert_allclose(value, [potential(x, name) for x in X], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(gradient, by_jax, rtol=0, atol=1e-12)
     np.testing.assert_allclose(gradient, named(name).sigma(X @ A.T + B) @ (OMEGA[:, None] * A), rtol=0, atol=1e-12)
@@ -119,9 +119,9 @@ def test_a_perceptron_is_the_gradient_of_its_potential(found, name):
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-def test_C1_dissipation(found, flags):
+def test_C1_dissipation(evaluated, flags):
     """Field and energy against loops; dE/dt by central differences of 1e-5 along the flow against the formula."""
-    v, e, log_metric = (np.asarray(a) for a in found[str(flags)])
+    v, e, log_metric = (np.asarray(a) for a in evaluated[str(flags)])
     expected, metric = velocity(X, W, *flags)
     np.testing.assert_allclose(v, expected, rtol=0, atol=1e-12)
     assert e == pytest.approx(energy(X, W), rel=1e-13)
@@ -133,7 +133,7 @@ def test_C1_dissipation(found, flags):
     assert abs((ahead - behind) / (2 * h) - rate) < 1e-7 and abs(rate) > 1e-2
 
 
-def test_symmetries(found):
+def test_symmetries(evaluated):
     """Tokens may be permuted, and the weight of one be shared with a copy."""
     order = np.array([3, 0, 4, 1, 2])
     permuted = everything(jnp.asarray(X[order]), jnp.asarray(W[order]))
@@ -141,7 +141,7 @@ def test_symmetries(found):
     one, other = (everything(jnp.asarray(copied), jnp.asarray(w))
                   for w in ([0.2, 0.2, 0.1, 0.5, 0.0], [0.2, 0.2, 0.1, 0.15, 0.35]))  # fmt: skip
     for flags in FLAGS:
-        np.testing.assert_allclose(permuted[str(flags)][0], found[str(flags)][0][order], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(permuted[str(flags)][0], evaluated[str(flags)][0][order], rtol=0, atol=1e-13)
         np.testing.assert_allclose(one[str(flags)][0], other[str(flags)][0], rtol=0, atol=1e-13)
         np.testing.assert_allclose(one[str(flags)][1], other[str(flags)][1], rtol=1e-13)
 
@@ -215,7 +215,7 @@ CHANGING = af.models.Perceptron(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (lambda: af.models.Perceptron([1.0, 0.0]), "a has shape"),
         (lambda: af.models.Perceptron("1"), "not a number"),
@@ -265,8 +265,8 @@ CHANGING = af.models.Perceptron(
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_gets_a_sentence(wrong, told):
-    with pytest.raises(InputError, match=told) as error:
+def test_bad_input_is_refused_in_a_sentence(wrong, message):
+    with pytest.raises(InputError, match=message) as error:
         wrong()
     assert str(error.value).endswith(".") and "\n" not in str(error.value)
 
@@ -314,8 +314,8 @@ def test_what_theory_expects(perceptron, verdict):
 
 
 def test_a_potential_small_beside_the_kernel_is_not_constant():
-    found = af.reductions.localization.expected_localization(neuron("linear", 0.1), 50.0)
-    assert found.verdict == "density" and "finitely many modes" in found.reason
+    result = af.reductions.localization.expected_localization(neuron("linear", 0.1), 50.0)
+    assert result.verdict == "density" and "finitely many modes" in result.reason
     assert "is constant" in af.reductions.localization.expected_localization(neuron("linear", 0.0), 50.0).reason
     with pytest.raises(InputError, match="e\\^beta overflows in float64 at beta = 1000"):
         af.reductions.localization.criticality(np.eye(2), perceptron=CIRCLE, beta=1000.0)
@@ -323,10 +323,10 @@ def test_a_potential_small_beside_the_kernel_is_not_constant():
 
 def test_a_dirac_beside_the_uniform_law():
     """An exponential neuron as long as beta is the kernel itself: it asks for a Dirac of mass -beta omega."""
-    found = af.reductions.localization.minimizer(neuron("exp", -0.2), 1.0)
-    heavy = np.argmax(found.masses)
-    assert found.gap < 1e-12 and found.masses[heavy] == pytest.approx(0.2 + 0.8 / 16, abs=1e-9)
-    assert np.cos(found.angles[heavy]) == pytest.approx(1.0)
+    result = af.reductions.localization.minimizer(neuron("exp", -0.2), 1.0)
+    heavy = np.argmax(result.masses)
+    assert result.gap < 1e-12 and result.masses[heavy] == pytest.approx(0.2 + 0.8 / 16, abs=1e-9)
+    assert np.cos(result.angles[heavy]) == pytest.approx(1.0)
 
 
 def test_the_certificate_of_any_law():
@@ -354,16 +354,16 @@ def test_the_certificate_of_any_law():
 @pytest.mark.parametrize(("beta", "omega"), [(50.0, 3.0), (700.0, -3.0)])
 def test_minimisers_at_large_beta(beta, omega):
     """The kernel is e^beta times larger than U: the least energy is I_0(beta)/2 beta, to all digits."""
-    found = af.reductions.localization.minimizer(neuron("relu", omega), beta)
+    result = af.reductions.localization.minimizer(neuron("relu", omega), beta)
     unit = np.exp(beta) / (2 * beta)
-    assert found.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
-    assert found.relative_gap < 1e-12 and found.verdict == "density" and found.limits == ()
-    # Sixteen atoms are too few, which is said: equispaced ones have the mean of the kernel over their distances.
+    assert result.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
+    assert result.relative_gap < 1e-12 and result.verdict == "density" and result.limits == ()
+    # Sixteen atoms are too few, as the result states: equispaced ones have the mean of the kernel over their distances.
     few = af.reductions.localization.minimizer(neuron("relu", omega), beta, atoms=16)
     level = np.mean(np.exp(beta * (np.cos(2 * np.pi * np.arange(16) / 16) - 1)))
     assert few.energy / unit == pytest.approx(level, rel=1e-9) and level > 1.15 * ive(0, beta)
     assert few.capped and few.verdict == "undecided" and "16 atoms are all" in few.limits[0]
-    assert few.limits[0][1:-1] in repr(few) and few.gap >= few.energy - found.energy
+    assert few.limits[0][1:-1] in repr(few) and few.gap >= few.energy - result.energy
 
 
 def on_a_grid(beta, U, count=720, steps=2000):
@@ -396,21 +396,21 @@ def on_a_grid(beta, U, count=720, steps=2000):
 def test_minimisers_against_a_quadratic_programme(name, omega, beta, atoms):
     """The energy lies between the bounds of a grid, up to the error of its nodes; where it is certified it is below."""
     perceptron = af.models.Perceptron([[1.0, 0.3]], 0.2, omega, name)
-    found = af.reductions.localization.minimizer(perceptron, beta, atoms=atoms)
+    result = af.reductions.localization.minimizer(perceptron, beta, atoms=atoms)
     z = lambda angle: np.cos(angle) + 0.3 * np.sin(angle) + 0.2  # noqa: E731
     below, above = on_a_grid(beta, lambda angle: omega * named(name).primitive(z(angle)))
-    assert found.relative_gap < 1e-8 and not found.capped
-    assert found.energy < above + 1e-9 * abs(above) and above - below < 1e-3 * abs(above)
-    assert found.energy > below - 1e-4 * abs(above)  # the grid lacks the best angles
+    assert result.relative_gap < 1e-8 and not result.capped
+    assert result.energy < above + 1e-9 * abs(above) and above - below < 1e-3 * abs(above)
+    assert result.energy > below - 1e-4 * abs(above)  # the grid lacks the best angles
 
 
 def test_a_small_beta_loses_no_digits():
     """The kernel tends to 1/beta + cos: from tanh, two atoms at right angles; the constant is no part of the slack."""
-    found = af.reductions.localization.minimizer(neuron("tanh", 1.0, a=3.0), 1e-7)
-    assert np.degrees(found.angles) == pytest.approx([90, 270], abs=1e-6)
-    assert found.relative_gap < 1e-12 and found.verdict == "atomic"
+    result = af.reductions.localization.minimizer(neuron("tanh", 1.0, a=3.0), 1e-7)
+    assert np.degrees(result.angles) == pytest.approx([90, 270], abs=1e-6)
+    assert result.relative_gap < 1e-12 and result.verdict == "atomic"
     # With the kernel 1/beta + cos: p = 1/beta + m.cos + U. At angle 0 above its floor by U(0) - U(pi/2) = Phi(3)/1.
-    assert found.potential(0.0) - found.potential(np.pi / 2) == pytest.approx(np.log(np.cosh(3.0)), rel=1e-5)
+    assert result.potential(0.0) - result.potential(np.pi / 2) == pytest.approx(np.log(np.cosh(3.0)), rel=1e-5)
 
 
 def test_a_dirac_is_critical_at_the_maximum():

@@ -1,4 +1,4 @@
-"""Pictures say what they show: every token, its weight, the time and its clock, and that a projection is one."""
+"""Pictures show what they state: every token, its weight, the time and its clock, and that a projection is one."""
 
 import subprocess
 import sys
@@ -144,7 +144,7 @@ def test_given_axes_are_used():
     assert left.get_title() and not right.get_title()
 
 
-def test_the_wrong_kind_of_axes_is_told():
+def test_the_wrong_kind_of_axes_is_refused():
     flat = mpl.figure.Figure().add_subplot()
     solid = mpl.figure.Figure().add_subplot(projection="3d")
     with pytest.raises(InputError, match="need axes in space; give ax with projection='3d'"):
@@ -154,7 +154,7 @@ def test_the_wrong_kind_of_axes_is_told():
 
 
 @pytest.mark.parametrize("at", [T, -T - 1])
-def test_a_time_that_was_not_saved_is_told(at):
+def test_a_time_that_was_not_saved_is_refused(at):
     with pytest.raises(InputError, match=f"at = {at} is none of the 6 saved times; give an index from -6 to 5"):
         tokens(a_run(2), at=at)
 
@@ -204,7 +204,7 @@ def test_an_mp4_is_written(tmp_path):
     assert animate(a_run(3), tmp_path / "run.mp4", dpi=40).read_bytes()[4:8] == b"ftyp"
 
 
-def test_a_film_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+def test_a_film_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
     with pytest.raises(InputError, match=r"'run.mp4' needs ffmpeg, which is not installed; end the name with .gif"):
         animate(a_run(2), tmp_path / "run.mp4")
@@ -230,7 +230,7 @@ def test_pyplot_is_never_imported():
 
 @pytest.fixture
 def untyped():
-    """What a user meets: no types are checked on the way."""
+    """The function as users call it, without the type checks of the test suite."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
@@ -246,14 +246,14 @@ JUNK = [
 
 
 @pytest.mark.parametrize(("name", "junk"), JUNK)
-def test_what_is_no_axes_camera_or_time_is_told(name, junk, untyped):
+def test_bad_axes_cameras_and_times_are_refused(name, junk, untyped):
     with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
         getattr(af.plot, name)(af.simulate(af.SelfAttention(beta=1.0), np.eye(3)[:2], t1=1.0, save=2), **junk)
 
 
 @pytest.mark.parametrize("name", ["polytope", "hyperplanes"])
 @pytest.mark.parametrize("junk", [{"detected": 3}, {"detected": "a"}, {"ax": mpl.figure.Figure()}, {"camera": "up"}])
-def test_what_is_no_answer_axes_or_camera_is_told(name, junk, untyped):
+def test_bad_results_axes_and_cameras_are_refused(name, junk, untyped):
     path = np.linspace(1, 2, 3)[:, None, None] * np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     options = {"V": np.diag([2.0, 1.0]), "B": np.eye(2)} if name == "hyperplanes" else {}
     with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
@@ -261,7 +261,7 @@ def test_what_is_no_answer_axes_or_camera_is_told(name, junk, untyped):
 
 
 @pytest.mark.parametrize("path", [None, 3, b"a.png", "", "a\0.png", ["a.png"]])
-def test_what_is_no_path_is_told(path, untyped):
+def test_bad_paths_are_refused(path, untyped):
     with pytest.raises(InputError, match="is no path"):
         af.plot.save(mpl.figure.Figure(), path)
     with pytest.raises(InputError, match="is no path"):
@@ -271,7 +271,7 @@ def test_what_is_no_path_is_told(path, untyped):
 
 
 @pytest.mark.parametrize("junk", [{"layers": 5}, {"layers": "ab"}, {"layers": ()}, {"layers": (0.5,)}, {"names": "a"}])
-def test_what_are_no_layers_or_names_is_told(junk, untyped):
+def test_bad_layers_and_names_are_refused(junk, untyped):
     run = af.simulate(af.HardmaxLayers(), np.eye(2), t1=2, solver="layers")
     with pytest.raises(InputError, match=rf"^{next(iter(junk))}\b"):
         af.plot.hardmax_layers([run], **{"layers": (0, 1), **junk})

@@ -1,4 +1,4 @@
-"""A newcomer's attention map: the example of CONTRIBUTING, in a package of its own, is known everywhere."""
+"""A newcomer's attention map: the example of CONTRIBUTING, in a package of its own, works everywhere."""
 
 import json
 import os
@@ -97,8 +97,8 @@ def test_a_broken_plugin_only_warns(tmp_path, monkeypatch):
     distribution(tmp_path, "broken", points)
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.warns(AttnflowWarning) as caught:
-        found = registry.entries("attention")
-    told = [str(w.message) for w in caught]
-    assert any("'missing'" in m and "could not be loaded" in m for m in told)
-    assert any("'boom'" in m and "boom" in m for m in told)
-    assert "softmax" in found and not {"missing", "boom", "nothing"} & set(found)
+        entries = registry.entries("attention")
+    messages = [str(w.message) for w in caught]
+    assert any("'missing'" in m and "could not be loaded" in m for m in messages)
+    assert any("'boom'" in m and "boom" in m for m in messages)
+    assert "softmax" in entries and not {"missing", "boom", "nothing"} & set(entries)

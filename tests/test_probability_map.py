@@ -107,9 +107,9 @@ def test_components_on_the_circle():
     ]
     random = [RNG.uniform(0, 2 * np.pi, n) for n in (1, 2, 8, N, 60, 90) for _ in range(20)]
     random += [RNG.uniform(0, 2 * np.pi, 4)[RNG.integers(4, size=N)] + 0.03 * RNG.normal(size=N) for _ in range(40)]
-    found = [int(circle.components_on_the_circle(jnp.asarray(on_the_circle(a)), DELTA)) for a in special + random]
-    assert found == [loop_components(on_the_circle(a)) for a in special + random]
-    assert found[:4] == [1, 1, 1, 2] and found[4:8] == [N, 1, N, 1]
+    actual = [int(circle.components_on_the_circle(jnp.asarray(on_the_circle(a)), DELTA)) for a in special + random]
+    assert actual == [loop_components(on_the_circle(a)) for a in special + random]
+    assert actual[:4] == [1, 1, 1, 2] and actual[4:8] == [N, 1, N, 1]
 
 
 # How tokens are drawn.
@@ -141,12 +141,12 @@ def test_a_flow_needs_the_inner_products_only():
 def test_small_map_against_a_loop(d):
     cell = {"draws": 3, "seed": 4, "scheme": "euler-retract"}
     betas, ts, steps = np.array([1.0, 6.0]), np.array([2.0, 5.0, 12.0]), (20, 50, 120)
-    found = pm._probability(cell, betas, ts, d=d, dtype="float64").values
+    result = pm._probability(cell, betas, ts, d=d, dtype="float64").values
     x0s = [np.asarray(af.sphere.uniform(n=N, d=d, key=jax.random.fold_in(jax.random.key(4), r))) for r in range(3)]
     each = np.array([[[loop_fraction(loop_euler(x, b, k)) for x in x0s] for k in steps] for b in betas])
     assert 0 < each.mean() < 1
-    np.testing.assert_allclose(found.mean, each.mean(axis=-1), rtol=1e-10)
-    np.testing.assert_allclose(found.stderr, each.std(axis=-1, ddof=1) / np.sqrt(3), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(result.mean, each.mean(axis=-1), rtol=1e-10)
+    np.testing.assert_allclose(result.stderr, each.std(axis=-1, ddof=1) / np.sqrt(3), rtol=1e-9, atol=1e-15)
     again = pm._probability(cell, betas, ts, d=d if d == 2 else 300, dtype="float64")
     assert again.stats["compile_seconds"] == 0  # panels share a program
 
@@ -185,9 +185,9 @@ def step_results(ratio):
 
 
 def test_time_of_the_jump():
-    found = map_claims.jump_times(step_results(lambda b: 0.98 + 0 * b), 128)
-    assert [b for b, _, _ in found] == np.arange(0.5, 6.6, 0.5).tolist()
-    np.testing.assert_allclose([t / expected for _, t, expected in found], 0.98, atol=2e-3)
+    jumps = map_claims.jump_times(step_results(lambda b: 0.98 + 0 * b), 128)
+    assert [b for b, _, _ in jumps] == np.arange(0.5, 6.6, 0.5).tolist()
+    np.testing.assert_allclose([t / expected for _, t, expected in jumps], 0.98, atol=2e-3)
 
 
 @pytest.mark.parametrize("ratio, late, early", [(0.98, True, True), (1.1, False, True), (0.8, True, False)])
@@ -222,5 +222,5 @@ def test_tolerance_of_the_counts(beta, clusters):
     counts[:, :, clusters - 1] = 256
     many = xarray.Dataset({"draws": (tuple(coords), counts)}, coords=coords)
     r = Results([{"part": "counts"}], lambda cell: many, scale="quick")
-    found, stderr = circle_claims.compared(beta, 30.0, clusters)(r)
-    assert found == 1.0 and 0.05 < circle_claims.SIGMA * stderr <= 0.12
+    actual, stderr = circle_claims.compared(beta, 30.0, clusters)(r)
+    assert actual == 1.0 and 0.05 < circle_claims.SIGMA * stderr <= 0.12

@@ -139,7 +139,7 @@ def test_compiled_equals_eager(name):
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_entry_describes_its_map(name):
-    """Every parameter is documented and can be given; the clock is told; unknown ones are refused."""
+    """Every parameter is documented and accepted; the clock is named; unknown parameters are refused."""
     entry = ENTRIES[name]
     built = entry.build(**{k: p.default for k, p in entry.params.items()})
     assert isinstance(built, af.attention.AbstractAttention) and built.clock

@@ -33,21 +33,21 @@ def tokens(n, d, seed=0):
 
 def test_the_covariance_of_two_tokens():
     """Row B-1, the printed integrals, and the ends."""
-    found = jax.jit(two_token_covariance)
+    covariance = jax.jit(two_token_covariance)
     q = np.array([-1.0, -0.95, -0.5, 0.0, 0.3, 0.9, 1.0])
-    np.testing.assert_allclose(np.stack(found(q, 1.5))[:, 4], [0.7730, 0.6850], atol=1e-4)
+    np.testing.assert_allclose(np.stack(covariance(q, 1.5))[:, 4], [0.7730, 0.6850], atol=1e-4)
     for beta in (0.7, 2.0):
-        np.testing.assert_allclose(found(q, beta), coefficients(q, beta), atol=2e-9)
+        np.testing.assert_allclose(covariance(q, beta), coefficients(q, beta), atol=2e-9)
     g = np.linspace(-9, 9, 20001)
     density = np.exp(-g * g / 2) / np.exp(-g * g / 2).sum()
     ends = np.sum(density * np.tanh(8 * g) ** 2)
-    np.testing.assert_allclose(np.stack(found(q, 8.0))[:, [0, -1]], [[ends, 1], [-ends, 1]], atol=1e-8)
-    np.testing.assert_array_equal(np.stack(found(q, 3.0))[:, -1], [1.0, 1.0])
-    np.testing.assert_allclose(found(q, 0.0), [(1 + q) / 2] * 2, atol=1e-15)
+    np.testing.assert_allclose(np.stack(covariance(q, 8.0))[:, [0, -1]], [[ends, 1], [-ends, 1]], atol=1e-8)
+    np.testing.assert_array_equal(np.stack(covariance(q, 3.0))[:, -1], [1.0, 1.0])
+    np.testing.assert_allclose(covariance(q, 0.0), [(1 + q) / 2] * 2, atol=1e-15)
     # Attention that takes the greatest score: tanh is a sign, and signs of logits correlated by -q agree on average
     # (2/π) arcsin(-q). The rule of midpoints is then of first order.
     together = (1 + q) / 2 + (1 - q) / np.pi * np.arcsin(q)
-    np.testing.assert_allclose(found(q, 1e5), [np.ones(7), together], atol=0.01)
+    np.testing.assert_allclose(covariance(q, 1e5), [np.ones(7), together], atol=0.01)
 
 
 def test_how_the_limit_computes_its_covariance():
@@ -107,11 +107,11 @@ def test_a_layer_is_the_formula(key):
         return [mixed.space.retract(x, mixed.dt * f) for f in force]
 
     layers = jax.jit(lambda x, keys: trailing_vmap(layer, (x, keys), (True, True)))
-    for found, mean in zip(layers(np.moveaxis(x, 0, -1), keys), (0.7 * scale, 0.0), strict=True):
+    for actual, mean in zip(layers(np.moveaxis(x, 0, -1), keys), (0.7 * scale, 0.0), strict=True):
         for r in range(2):
             V, B = drawn(keys[r], 5, 2, 3)
             expected = layer_as_printed(x[r], WEIGHTS, mean * np.eye(3) + 0.8 * V, B, 1.3, scale)
-            np.testing.assert_allclose(found[..., r], expected, atol=1e-13)
+            np.testing.assert_allclose(actual[..., r], expected, atol=1e-13)
 
 
 def test_a_layer_of_projected_weights_is_the_formula(key):
@@ -175,8 +175,8 @@ def test_attention_averaged_out():
         return w @ (A / A.sum(1, keepdims=True)) @ x[keys]
 
     drifts = jax.jit(lambda x, w: [AveragedAttention(2.0, 0.5, 1024, p).force(0.0, x, w) for p in (None, af.Causal())])
-    for found, seen in zip(drifts(x, WEIGHTS), ([3, 3, 3], [1, 2, 3]), strict=True):
-        np.testing.assert_allclose(found, [0.5 * average(slice(m)) for m in seen], atol=2e-3)
+    for actual, seen in zip(drifts(x, WEIGHTS), ([3, 3, 3], [1, 2, 3]), strict=True):
+        np.testing.assert_allclose(actual, [0.5 * average(slice(m)) for m in seen], atol=2e-3)
 
 
 # Runs and ensembles --------------------------------------------------------------------------------------------------
@@ -186,14 +186,14 @@ def test_runs_restart_and_members_of_an_ensemble(tmp_path, key):
     """Row B-10 on the way: tokens at one place stay there, exactly; a run goes on with its own weights."""
     model = af.RandomLayers(beta=2.0, heads=4, eta=0.1, mean=1.0, scaling="deterministic")
     x0 = tokens(3, 3)[[0, 1, 2, 1]]
-    found = last_states(model, x0, 1.0, scalings.DETERMINISTIC, key)
+    actual = last_states(model, x0, 1.0, scalings.DETERMINISTIC, key)
     _, weights = jax.random.split(jax.random.fold_in(key, 2))
     options = {"solver": "layers", "save": 3}
     run = af.simulate(model, x0, t1=1.0, key=weights, **options)
     assert run.clock == "limit time" and int(run.stats["steps"]) == 10 and run.ts[1] == pytest.approx(0.5)
-    np.testing.assert_allclose(run.xs[-1], found[2], atol=1e-13)
-    assert np.abs(found[0] - found[1]).max() > 0.01 and np.abs(run.xs[-1] - run.xs[0]).max() > 0.1
-    np.testing.assert_array_equal(found[:, 1], found[:, 3])
+    np.testing.assert_allclose(run.xs[-1], actual[2], atol=1e-13)
+    assert np.abs(actual[0] - actual[1]).max() > 0.01 and np.abs(run.xs[-1] - run.xs[0]).max() > 0.1
+    np.testing.assert_array_equal(actual[:, 1], actual[:, 3])
     np.testing.assert_array_equal(run.xs[:, 1], run.xs[:, 3])
     half = af.simulate(model, x0, ts=[0.0, 0.3, 0.6], key=weights, solver="layers")
     half.save(tmp_path / "half.nc")
@@ -221,14 +221,14 @@ def refused(**options):
 
 
 def many(models, **options):
-    given = {
+    arguments = {
         "realizations": 2,
         "ts": [1.0],
         "reduce": af.flows.LastState(),
         "key": jax.random.key(0),
         "solver": "layers",
     }
-    return af.ensemble(models, lambda key: jnp.asarray(tokens(2, 3)), **{**given, **options})
+    return af.ensemble(models, lambda key: jnp.asarray(tokens(2, 3)), **{**arguments, **options})
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def many(models, **options):
         "page": (lambda: State.of({"model": "random-layers"}), "'random-layers' is not for the page"),
     }.values(),
 )
-def test_what_cannot_be_done_is_told(wrong, sentence):
+def test_unsupported_options_are_refused(wrong, sentence):
     with pytest.raises(InputError, match=sentence):
         wrong()
 
@@ -305,10 +305,10 @@ def test_the_deterministic_scaling():
 
 def test_two_tokens_meet_or_become_opposite():
     """Rows B-5, B-6, B-7."""
-    wanted = [
+    wanted_cells = [
         {"part": "exponents", "d": 6, "side": 1},
         {"part": "exponents", "d": 2, "side": -1},
         {"part": "ends", "d": 6},
     ]
-    results = computed(two_tokens, [c for c in two_tokens.cells("quick") if c in wanted])
+    results = computed(two_tokens, [c for c in two_tokens.cells("quick") if c in wanted_cells])
     holds(two_tokens, results, "two-tokens-collapse-6", "two-tokens-antipodal-2", "two-tokens-none-opposite")

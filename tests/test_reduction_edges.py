@@ -175,10 +175,10 @@ def test_a_basis_of_an_eigenspace_depends_on_the_space_alone():
         other = af.reductions.dominant_eigenspace(M[np.ix_(order, order)])
         np.testing.assert_allclose(other.basis, space.basis[order], atol=1e-12)
     oblique = np.linalg.inv(A := rng.normal(size=(3, 3))) @ np.diag([2.0, 2.0, 1.0]) @ A
-    found = af.reductions.dominant_eigenspace(oblique)
-    np.testing.assert_allclose(found.left @ found.basis, np.eye(2), atol=1e-10)
-    np.testing.assert_allclose(oblique @ found.basis, 2 * found.basis, atol=1e-9)
-    np.testing.assert_allclose(found.projector @ found.projector, found.projector, atol=1e-9)
+    result = af.reductions.dominant_eigenspace(oblique)
+    np.testing.assert_allclose(result.left @ result.basis, np.eye(2), atol=1e-10)
+    np.testing.assert_allclose(oblique @ result.basis, 2 * result.basis, atol=1e-9)
+    np.testing.assert_allclose(result.projector @ result.projector, result.projector, atol=1e-9)
 
 
 def test_clusters_that_attend_to_their_opposites_are_warned_of():
@@ -302,9 +302,9 @@ def test_a_prompt_longer_than_the_model(normalize):
 
 def test_equal_time_estimates(key):
     """Two estimators with one mean; at N = 24 corrections of order 1/N to the limit remain."""
-    given = {"n": 24, "t": 0.5, "beta": 1.0, "context_slope": 1.0, "modes": 2, "replicas": 8000, "equal_time": True}
-    response = c.estimate_correlations(key, **given)
-    direct = c.estimate_correlations(jax.random.key(1), method="direct", **given)
+    arguments = {"n": 24, "t": 0.5, "beta": 1.0, "context_slope": 1.0, "modes": 2, "replicas": 8000, "equal_time": True}
+    response = c.estimate_correlations(key, **arguments)
+    direct = c.estimate_correlations(jax.random.key(1), method="direct", **arguments)
     assert response.equal_time and not c.Correlations(response.batches, response.together).equal_time
     a, e = response.average()
     b, f = direct.average()
@@ -439,7 +439,7 @@ VALID = {
     "Sinkhorn": (af.Sinkhorn, {"beta": 1.0, "half_steps": 3, "tol": 1e-3, "max_iterations": 10}),
     "MultiHead.split": (af.MultiHead.split, {"H": 1, "Q": D, "K": D, "V": D}),
     "NormalizedAttention": (
-        lambda **given: af.models.NormalizedAttention(af.Softmax(1.0), "ngpt", **given),
+        lambda **options: af.models.NormalizedAttention(af.Softmax(1.0), "ngpt", **options),
         {"alpha": 1.0},
     ),
     "HardmaxLayers": (af.HardmaxLayers, {"alpha": 0.5, "B": D, "tie_tol": 1e-13}),
@@ -464,10 +464,10 @@ INFINITE_IS_A_LIMIT = {("light_token", "ts"), ("equiangular_flow", "ts"), ("two_
 
 @pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize("name", VALID)
-def test_what_is_no_number_is_refused(name):
-    call, given = VALID[name]
-    call(**given)
-    for argument, value in given.items():
+def test_arguments_that_are_not_numbers_are_refused(name):
+    call, arguments = VALID[name]
+    call(**arguments)
+    for argument, value in arguments.items():
         bad = dict(NONE)
         if argument == "weights":
             del bad["ragged"]  # two weights may be two arrays
@@ -480,7 +480,7 @@ def test_what_is_no_number_is_refused(name):
         for label, wrong in bad.items():
             with pytest.raises(InputError) as caught, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                call(**{**given, argument: wrong})
+                call(**{**arguments, argument: wrong})
                 pytest.fail(f"{name}({argument}={label}) was accepted")
             assert str(caught.value).endswith(".") and "\n" not in str(caught.value), str(caught.value)
 
@@ -515,9 +515,9 @@ def test_a_number_that_only_double_precision_writes():
 
 
 def test_inside_a_transformation_nothing_is_looked_at():
-    found = jax.jit(lambda beta, n, delta: af.reductions.phase_time(beta, n=n, delta=delta))(2.0, 5, 0.01)
-    assert is_concrete(found)
-    assert float(found) == pytest.approx(float(af.reductions.phase_time(2.0, n=5, delta=0.01)), rel=1e-14)
+    actual = jax.jit(lambda beta, n, delta: af.reductions.phase_time(beta, n=n, delta=delta))(2.0, 5, 0.01)
+    assert is_concrete(actual)
+    assert float(actual) == pytest.approx(float(af.reductions.phase_time(2.0, n=5, delta=0.01)), rel=1e-14)
     solved = solve_ivp(
         lambda t, g: np.asarray(reductions.equiangular_rate(g, n=5, beta=2.0)), (0, 1), [0.0], rtol=1e-10, atol=1e-12
     )

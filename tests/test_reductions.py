@@ -57,7 +57,7 @@ def test_two_clusters_against_particles_and_scipy(kind):
     run = af.simulate(model, on_circle([0.4, 0.4 + u0]), ts=ts, weights=[p, 1 - p], rtol=1e-11, atol=1e-13)
     angles = model.space.distance(run.xs[:, 0], run.xs[:, 1])
     np.testing.assert_allclose(ours, angles, rtol=0, atol=1e-9)
-    assert ours[-1] < 1.5  # something has happened
+    assert ours[-1] < 1.5  # the clusters have moved
 
 
 def test_two_clusters_close_and_far():
@@ -88,7 +88,7 @@ def test_merging_times_against_quad(kind):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"u0": 0.0}, "u0 = 0.0 must lie strictly between 0 and pi"),
         ({"u0": 4.0}, "u0 = 4.0 must lie"),
@@ -96,8 +96,8 @@ def test_merging_times_against_quad(kind):
         ({"beta": -1.0}, "beta = -1.0 must be finite"),
     ],
 )
-def test_two_clusters_refuse(change, told):
-    with pytest.raises(InputError, match=told):
+def test_two_clusters_refuse(change, message):
+    with pytest.raises(InputError, match=message):
         af.reductions.two_cluster_flow([0.0, 1.0], **{"u0": 1.0, "weight": 0.5, "beta": 1.0, **change})
     with pytest.raises(InputError, match="clusters only approach"):
         af.reductions.two_cluster_time(1.0, u0=1.0, u1=1.5, weight=0.5)
@@ -257,8 +257,8 @@ def test_uniform_energy_at_the_ends():
 
 def in_a_hemisphere(x):
     """Whether some v has <x_i, v> >= 1 for all i: a linear programme."""
-    found = linprog(np.zeros(x.shape[1]), A_ub=-x, b_ub=-np.ones(len(x)), bounds=(None, None))
-    return found.status == 0
+    solution = linprog(np.zeros(x.shape[1]), A_ub=-x, b_ub=-np.ones(len(x)), bounds=(None, None))
+    return solution.status == 0
 
 
 def test_wendel_values():
@@ -314,6 +314,6 @@ def test_long_context_against_tokens(rho):
 
 
 def test_long_context_refuses():
-    for bad, told in (((1.0, 1.0), "rho"), ((0.5, -1.0), "c = -1"), ((0.5, 1.0, 1), "n = 1")):
-        with pytest.raises(InputError, match=told):
+    for bad, message in (((1.0, 1.0), "rho"), ((0.5, -1.0), "c = -1"), ((0.5, 1.0, 1), "n = 1")):
+        with pytest.raises(InputError, match=message):
             af.reductions.long_context_cosine(*bad)

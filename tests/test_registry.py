@@ -13,7 +13,7 @@ FREE = Param(1.0)
 
 
 @pytest.mark.parametrize(
-    ("param", "given", "used"),
+    ("param", "value", "used"),
     [
         (FLAG, True, True),
         (FLAG, np.bool_(False), False),
@@ -28,36 +28,36 @@ FREE = Param(1.0)
         (FREE, -1e300, -1e300),
     ],
 )
-def test_values_of_the_right_kind(param, given, used):
-    checked = param.check("p", given)
+def test_values_of_the_right_kind(param, value, used):
+    checked = param.check("p", value)
     assert checked == used and type(checked) is param.type
 
 
-@pytest.mark.parametrize("given", ["false", "true", "", 0, 1, 1.0, None, [], np.int64(1)])
-def test_a_flag_is_a_flag(given):
+@pytest.mark.parametrize("value", ["false", "true", "", 0, 1, 1.0, None, [], np.int64(1)])
+def test_a_flag_is_a_flag(value):
     with pytest.raises(InputError, match=r"^p = .* should be true or false\.$"):
-        FLAG.check("p", given)
+        FLAG.check("p", value)
 
 
-@pytest.mark.parametrize("given", [2.7, "2", True, np.bool_(True), None, [2], np.array([2]), 2j, float("nan")])
-def test_a_count_is_whole(given):
+@pytest.mark.parametrize("value", [2.7, "2", True, np.bool_(True), None, [2], np.array([2]), 2j, float("nan")])
+def test_a_count_is_whole(value):
     with pytest.raises(InputError, match=r"^p = .* should be a whole number\.$"):
-        COUNT.check("p", given)
+        COUNT.check("p", value)
 
 
-@pytest.mark.parametrize("given", ["2.0", True, None, [2.0], np.array([2.0]), 1j, float("nan"), np.nan])
+@pytest.mark.parametrize("value", ["2.0", True, None, [2.0], np.array([2.0]), 1j, float("nan"), np.nan])
 @pytest.mark.parametrize("param", [NUMBER, FREE])
-def test_a_number_is_a_number(param, given):
+def test_a_number_is_a_number(param, value):
     with pytest.raises(InputError, match=r"^p = .* should be a number\.$"):
-        param.check("p", given)
+        param.check("p", value)
 
 
 @pytest.mark.parametrize(
-    ("param", "given"), [(COUNT, 0), (COUNT, 10.0), (NUMBER, -0.1), (NUMBER, float("inf")), (COUNT, float("-inf"))]
+    ("param", "value"), [(COUNT, 0), (COUNT, 10.0), (NUMBER, -0.1), (NUMBER, float("inf")), (COUNT, float("-inf"))]
 )
-def test_bounds(param, given):
+def test_bounds(param, value):
     with pytest.raises(InputError, match=r"^p = .* is outside \[.*\]; choose a value in that range\.$"):
-        param.check("p", given)
+        param.check("p", value)
 
 
 def test_a_number_without_bounds_is_finite():

@@ -102,7 +102,7 @@ def test_nothing_is_fetched(report):
     assert image["src"].startswith("data:image/svg+xml;base64,") and image["alt"]
 
 
-def test_verdicts_are_told_in_words_and_signs(report):
+def test_verdicts_are_shown_in_words_and_signs(report):
     html, structure, _ = report
     assert "3 of 6 claims hold" in structure.text
     for sign, status in (("✓", "holds"), ("✗", "fails"), ("–", "skipped"), ("!", "error")):
@@ -120,7 +120,7 @@ def test_everything_needed_to_run_it_again(report):
 
 @pytest.mark.parametrize("out", [".", "results/one", "/tmp/of mine/it's", "a;b"])
 def test_the_command_to_run_it_again_means_the_same_folder(report, out):
-    """Read as a shell would read it, the path is the one that was given."""
+    """Read as a shell would read it, the path is the original one."""
     _, _, folder = report
     structure = Structure()
     structure.feed(page(Path(out), list(folder.records().values())))

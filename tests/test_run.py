@@ -1,4 +1,4 @@
-"""What every run can be asked for, whatever made it."""
+"""The properties that every run has, whichever function made it."""
 
 import jax
 import jax.numpy as jnp
@@ -32,8 +32,8 @@ def test_what_a_run_offers(name):
     T, n, d = run.xs.shape
     assert (run.n, run.d) == (n, d)
     assert np.array_equal(run.final, run.xs[T - 1])
-    want = np.full(n, 1 / n) if run.weights is None else run.weights
-    assert run.masses.shape == (n,) and np.allclose(run.masses, want, rtol=1e-15)
+    expected = np.full(n, 1 / n) if run.weights is None else run.weights
+    assert run.masses.shape == (n,) and np.allclose(run.masses, expected, rtol=1e-15)
     assert run.ok and run.result is af.Outcome.SUCCESSFUL
     for k in range(T):
         assert np.array_equal(run.at(float(run.ts[k])), run.xs[k]) or run.log_ts is not None

@@ -1,4 +1,4 @@
-"""The run folder: what names a cell, what survives damage, kills and company, and what a full disk leaves behind."""
+"""The run folder: names of cells; damage, kills, other processes; what a full disk leaves behind."""
 
 import errno
 import json
@@ -44,12 +44,12 @@ def log(tmp_path, monkeypatch):
 def data(root):
     """All numbers in the cells of a folder, by file name."""
     folder = RunFolder(root)
-    found = {}
+    cells = {}
     for path in sorted(Path(root).glob("toy-squares/*.nc")):
         cell = folder.read_cell(path)
         assert cell is not None
-        found[path.name] = {name: values.values.tolist() for name, values in cell[0].variables.items()}
-    return found
+        cells[path.name] = {name: values.values.tolist() for name, values in cell[0].variables.items()}
+    return cells
 
 
 def leftovers(root):
@@ -167,16 +167,18 @@ def test_another_seed_is_another_cell(experiment, tmp_path, log):
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"not a NetCDF file" * 99])
-def test_a_damaged_cell_is_told_and_computed_again(experiment, tmp_path, log, damage):
-    told = []
-    folder = RunFolder(tmp_path / "run", warn=told.append)
+def test_a_damaged_cell_is_reported_and_computed_again(experiment, tmp_path, log, damage):
+    warnings = []
+    folder = RunFolder(tmp_path / "run", warn=warnings.append)
     first = reproduce([Job(experiment)], folder)[0]
     before = data(folder.root)
     path = folder.cell_path(experiment, experiment.seeded_cells("quick", 0)[2], scale="quick", dtype=DTYPE)
     path.write_bytes(damage(path.read_bytes()))
     second = reproduce([Job(experiment)], folder)[0]
     assert log()[5:] == [3]
-    assert len(told) == 1 and path.name in told[0] and "computed again" in told[0] and "\n" not in told[0]
+    assert (
+        len(warnings) == 1 and path.name in warnings[0] and "computed again" in warnings[0] and "\n" not in warnings[0]
+    )
     assert data(folder.root) == before and second["claims"] == first["claims"]
 
 
@@ -292,14 +294,14 @@ def test_old_temporary_files_are_swept_and_young_ones_left(tmp_path):
 
 
 def test_a_damaged_record_counts_as_not_run(experiment, tmp_path):
-    told = []
-    folder = RunFolder(tmp_path / "run", warn=told.append)
+    warnings = []
+    folder = RunFolder(tmp_path / "run", warn=warnings.append)
     reproduce([Job(experiment)], folder)
     assert list(folder.records()) == ["toy-squares"]
     path = folder.root / "toy-squares" / "claims.json"
     assert json.loads(path.read_text())["scale"] == "quick"
     path.write_text("{")
-    assert folder.records() == {} and len(told) == 1
+    assert folder.records() == {} and len(warnings) == 1
 
 
 # Cells that keep their run.
@@ -350,20 +352,20 @@ def test_a_cell_without_a_run_says_so(experiment, tmp_path):
 
 
 @pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes()[:2000])])
-def test_a_damaged_run_is_told_and_computed_again(tmp_path, damage):
-    told, one = [], keeping(both)
-    folder = RunFolder(tmp_path, warn=told.append)
+def test_a_damaged_run_is_reported_and_computed_again(tmp_path, damage):
+    warnings, one = [], keeping(both)
+    folder = RunFolder(tmp_path, warn=warnings.append)
     reproduce([Job(one)], folder)
     first = one.results(tmp_path).run(n=4)
     path = folder.cell_path(one, {"n": 4, "seed": 0}, scale="quick", dtype=DTYPE)
     damage(path.parent / "runs" / path.name)
     reproduce([Job(one)], folder)
-    assert len(told) == 1 and path.name in told[0]
+    assert len(warnings) == 1 and path.name in warnings[0]
     np.testing.assert_array_equal(one.results(tmp_path).run(n=4).xs, first.xs)
 
 
 def test_cells_are_read_once(tmp_path, monkeypatch):
-    """However many claims and figures read them, and where they were found as well."""
+    """Also when several claims and figures read them, and when they were in the folder before."""
     from matplotlib.figure import Figure
 
     from attnflow.experiments import Claim
@@ -381,7 +383,7 @@ def test_cells_are_read_once(tmp_path, monkeypatch):
     read, usual = [], RunFolder.read_cell
     monkeypatch.setattr(RunFolder, "read_cell", lambda folder, path: read.append(path.name) or usual(folder, path))
     assert exit_code([one.reproduce(tmp_path)]) == 0
-    assert len(read) == 4 and len(set(read)) == 2  # looked for, and read when they were there
+    assert len(read) == 4 and len(set(read)) == 2  # searched for, and read if they exist
     read.clear()
     assert exit_code([one.reproduce(tmp_path)]) == 0
     assert len(read) == len(set(read)) == 2

@@ -297,7 +297,7 @@ def test_no_pickle_anywhere():
 
 
 def test_single_precision_reader_is_warned(run, tmp_path):
-    """A float64 file read with JAX in 32 bits: numbers are rounded, and that is told."""
+    """A float64 file read with JAX in 32 bits: numbers are rounded, with a warning."""
     run.save(tmp_path / "run.nc")
     jax.config.update("jax_enable_x64", False)
     try:

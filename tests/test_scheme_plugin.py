@@ -80,7 +80,7 @@ def test_an_ensemble_takes_the_same_steps(out):
     assert 0 < out["coarseness"][0] < 1 and 0 < out["coarseness"][1] < 1
 
 
-def test_it_is_among_the_choices(out):
+def test_the_scheme_is_among_the_choices(out):
     assert out["refused"].startswith("solver 'heun2' is unknown; choose one of tsit5, ")
     assert out["refused"].endswith("layers, heun3.")
 
@@ -94,7 +94,7 @@ def test_it_is_among_the_choices(out):
         ({"error": (0.5, 0.4)}, "those of its error to 0"),
     ],
 )
-def test_numbers_of_no_scheme_are_refused(changed, sentence):
+def test_inconsistent_tableaux_are_refused(changed, sentence):
     right = {"name": "mine", "order": 2, "nodes": (0.0, 1.0), "weights": (0.5, 0.5), "error": (-0.5, 0.5)}
     assert af.flows.Tableau(**right).stages == 2
     with pytest.raises(InputError, match=sentence):

@@ -35,7 +35,7 @@ def parameters(d=3, rows=6, seed=0):
 
 def by_loops(p, ids, layers, temperature, masked):
     """The classifier token by token; states after each layer, and the logit."""
-    found, paths = [], []
+    values, paths = [], []
     for row in ids:
         tokens = [i for i in row if i or not masked]
         z = [np.asarray(p.embedding)[i] for i in tokens]
@@ -50,8 +50,8 @@ def by_loops(p, ids, layers, temperature, masked):
             z = moved
             path.append(z)
         paths.append(np.array(path))
-        found.append(float(np.mean(z, axis=0) @ np.asarray(p.v) + float(p.b)))
-    return np.array(found), paths
+        values.append(float(np.mean(z, axis=0) @ np.asarray(p.v) + float(p.b)))
+    return np.array(values), paths
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
@@ -65,15 +65,15 @@ def test_words():
 
 @pytest.mark.usefixtures("as_users_run")
 def test_vocabulary():
-    found = vocabulary(["good film good", "bad film", "rare"], at_least=2)
-    assert found.words == ("<padding>", "film", "good") and len(found) == 3
-    ids = found.ids(["film good good film", "rare bad", "good"], 3)
+    result = vocabulary(["good film good", "bad film", "rare"], at_least=2)
+    assert result.words == ("<padding>", "film", "good") and len(result) == 3
+    ids = result.ids(["film good good film", "rare bad", "good"], 3)
     assert ids.tolist() == [[1, 2, 2], [0, 0, 0], [2, 0, 0]] and ids.dtype == np.int32
-    for wrong, told in (
+    for wrong, message in (
         (lambda: vocabulary("one text"), "a list of texts"),
-        (lambda: found.ids(["x"], 0), "length = 0"),
+        (lambda: result.ids(["x"], 0), "length = 0"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             wrong()
     with pytest.raises(InputError, match="no word is seen 9 times in these 1 texts"):
         vocabulary(["a good film"], at_least=9)
@@ -107,15 +107,15 @@ def test_gradients_are_those_of_finite_differences(masked):
 
     @jax.jit
     def loss(x):
-        found = logits(back(x), jnp.asarray(TINY), layers=3, temperature=0.5, masked=masked)
-        return jnp.sum(found**2) / 3
+        actual = logits(back(x), jnp.asarray(TINY), layers=3, temperature=0.5, masked=masked)
+        return jnp.sum(actual**2) / 3
 
     slope = jax.jit(jax.grad(loss))
     assert check_grad(lambda x: float(loss(x)), lambda x: np.asarray(slope(x)), np.asarray(flat)) < 1e-5
     assert np.abs(np.asarray(slope(flat))).max() > 0.1
 
 
-def test_masked_padding_is_not_there():
+def test_masked_padding_has_no_effect():
     """More of it changes nothing, and a review without a known word gets the bias alone, with a finite gradient."""
     p, how = parameters(), {"layers": 3, "temperature": 0.05, "masked": True}
     longer = np.pad(TINY, ((0, 0), (0, 3)))
@@ -126,16 +126,16 @@ def test_masked_padding_is_not_there():
 
 
 def test_leaders_by_their_definition():
-    """Against the argmax sets of plain loops; a repeated word is told once; leaders stay leaders."""
+    """Against the argmax sets of plain loops; a repeated word is listed once; leaders stay leaders."""
     p = parameters(d=2, seed=3)
     path = np.asarray(STATES(p, jnp.asarray(TINY), layers=5, temperature=0.0, keep=True)[1])
     flags = np.asarray(jax.jit(jax.vmap(leads, (0, None)))(jnp.asarray(path), jnp.asarray(TINY)))
-    for z, found in zip(path, flags, strict=True):
+    for z, actual in zip(path, flags, strict=True):
         for k, row in enumerate(TINY):
             scores = z[k] @ z[k].T
             for i in range(len(row)):
                 chosen = np.flatnonzero(scores[i] >= scores[i].max() - 1e-12)
-                assert found[k, i] == all(row[j] == row[i] for j in chosen)
+                assert actual[k, i] == all(row[j] == row[i] for j in chosen)
     assert (flags[1:] >= flags[:-1]).all() and flags[0].any(axis=1).all()
     single = once(flags[-1], TINY)
     for k, row in enumerate(TINY):
@@ -167,14 +167,14 @@ def test_training(classifier):
     history = classifier.trained.history
     assert history["epoch"].tolist() == list(range(0, 21, 2)) and (history["alpha"] >= 0).all()
     assert history["train_loss_softmax"][0] > 0.5 > 5 * history["train_loss_softmax"][-1]
-    found = classifier(classifier.reviews.texts)
-    accuracy = np.mean((found > 0.5) == classifier.reviews.labels)
+    actual = classifier(classifier.reviews.texts)
+    accuracy = np.mean((actual > 0.5) == classifier.reviews.labels)
     assert accuracy == pytest.approx(history["test_accuracy_hardmax"][-1]) and accuracy > 0.9
     best, epoch = classifier.trained.best()
     assert best == history["test_accuracy_hardmax"].max() and epoch in history["epoch"]
     assert len(classifier.vocabulary) == classifier.trained.parameters.embedding.shape[0]
     assert repr(classifier).startswith(f"Classifier(d=2, {len(classifier.vocabulary)} words, best test accuracy 0.9")
-    assert np.mean(np.abs(classifier(classifier.reviews.texts, temperature=None) - found)) < 0.01
+    assert np.mean(np.abs(classifier(classifier.reviews.texts, temperature=None) - actual)) < 0.01
 
 
 def test_training_follows_from_the_seed(classifier):
@@ -195,12 +195,12 @@ def test_one_step_is_that_of_adam():
     options = {"d": 2, "vocabulary": 8, "dtype": "float64", "batch": 8, "layers": 2, "temperature": 0.3}
     options["key"] = jax.random.key(5)
     start = train_ids(ids, labels, ids, labels, epochs=0, **options).parameters
-    step = 2 * float(start.alpha)  # as large a step down as up would be told apart
+    step = 2 * float(start.alpha)  # a step down would be distinguished from this step up
     end = train_ids(ids, labels, ids, labels, epochs=1, learning_rate=step, **options).parameters
 
     def loss(p):
-        found = logits(p, jnp.asarray(ids), layers=2, temperature=0.3)
-        return jnp.mean(jnp.logaddexp(0.0, found) - jnp.asarray(labels, float) * found)
+        values = logits(p, jnp.asarray(ids), layers=2, temperature=0.3)
+        return jnp.mean(jnp.logaddexp(0.0, values) - jnp.asarray(labels, float) * values)
 
     slope = jax.jit(jax.grad(loss))(jax.tree.map(jnp.asarray, start))
     for name in ("embedding", "v", "b"):
@@ -212,19 +212,19 @@ def test_one_step_is_that_of_adam():
     )
 
 
-def test_progress_is_told(capsys):
+def test_progress_is_printed(capsys):
     row = {"epoch": 3, **{f"{s}_{v}": 0.5 for s in ("train", "test") for v in ("loss_softmax", "accuracy_hardmax")}}
     with TrainingProgress(7, True) as tell:
         tell(row)
-    told = "epoch 3/7, train loss 0.5000 accuracy 0.500, test loss 0.5000 accuracy 0.500\n"
-    assert capsys.readouterr() == ("", told)
+    line = "epoch 3/7, train loss 0.5000 accuracy 0.500, test loss 0.5000 accuracy 0.500\n"
+    assert capsys.readouterr() == ("", line)
     with TrainingProgress(7, False) as tell:
         tell(row)
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"ids": [[1.5]]}, "whole numbers"),
         ({"ids": [1, 2]}, "shape"),
@@ -241,10 +241,10 @@ def test_progress_is_told(capsys):
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_what_cannot_be_trained_on_is_refused(change, told):
-    given = {"ids": [[1, 2], [3, 1]], "labels": [0, 1], "test_ids": [[1, 1]], "test_labels": [1], **change}
-    with pytest.raises(InputError, match=told):
-        train_ids(**given)
+def test_data_that_cannot_be_trained_on_are_refused(change, message):
+    arguments = {"ids": [[1, 2], [3, 1]], "labels": [0, 1], "test_ids": [[1, 1]], "test_labels": [1], **change}
+    with pytest.raises(InputError, match=message):
+        train_ids(**arguments)
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -263,34 +263,43 @@ def test_texts_that_cannot_be_read_are_refused(classifier):
 def test_an_explanation(classifier):
     """Its states are those of plain loops and of hardmax layers; its probability is the classifier's."""
     text = classifier.reviews.texts[0]
-    told = classifier.explain(text)
+    explanation = classifier.explain(text)
     p = classifier.trained.parameters
     value, paths = by_loops(p, classifier.ids([text]), 8, 0.0, False)
-    np.testing.assert_allclose(told.states, paths[0], atol=1e-5)
-    assert told.probability == pytest.approx(1 / (1 + np.exp(-value[0])), abs=1e-4)
-    assert told.probability == pytest.approx(float(classifier([text])[0]), abs=1e-3)
-    assert told.words == tuple(words(text)) and set(told.leaders) <= set(told.words) and told.leaders
-    assert set(told.leader_layer) == set(told.leaders) and min(told.leader_layer.values()) == 0
-    assert set(told.followed) <= set(np.flatnonzero(told.leading[-1]))
-    assert f"{len(told.words)} tokens, led by" in repr(told) and told.leaders[0] in repr(told)
-    run = told.run()
-    np.testing.assert_allclose(run.xs, told.states, atol=1e-9)
+    np.testing.assert_allclose(explanation.states, paths[0], atol=1e-5)
+    assert explanation.probability == pytest.approx(1 / (1 + np.exp(-value[0])), abs=1e-4)
+    assert explanation.probability == pytest.approx(float(classifier([text])[0]), abs=1e-3)
+    assert (
+        explanation.words == tuple(words(text))
+        and set(explanation.leaders) <= set(explanation.words)
+        and explanation.leaders
+    )
+    assert set(explanation.leader_layer) == set(explanation.leaders) and min(explanation.leader_layer.values()) == 0
+    assert set(explanation.followed) <= set(np.flatnonzero(explanation.leading[-1]))
+    assert f"{len(explanation.words)} tokens, led by" in repr(explanation) and explanation.leaders[0] in repr(
+        explanation
+    )
+    run = explanation.run()
+    np.testing.assert_allclose(run.xs, explanation.states, atol=1e-9)
     for layer in (-1, 0):
-        assert len(np.unique(told.states[layer][told.leading[layer]], axis=0)) == told.leading[layer].sum()
+        assert (
+            len(np.unique(explanation.states[layer][explanation.leading[layer]], axis=0))
+            == explanation.leading[layer].sum()
+        )
 
 
 @pytest.mark.usefixtures("as_users_run")
 def test_pictures_of_a_review(classifier):
-    told = classifier.explain("great perfect film love bad " + classifier.reviews.texts[0])
-    figure = af.plot.review(told, layers=(0, 1, -1))
+    explanation = classifier.explain("great perfect film love bad " + classifier.reviews.texts[0])
+    figure = af.plot.review(explanation, layers=(0, 1, -1))
     assert [axes.get_title() for axes in figure.axes] == ["layer 0", "layer 1", "layer 8"]
     named = {text.get_text() for text in figure.axes[0].texts}
-    assert named <= set(told.leaders) and len(named) == min(7, len(told.leaders))
+    assert named <= set(explanation.leaders) and len(named) == min(7, len(explanation.leaders))
     assert all("%" in text.get_text() for text in figure.axes[-1].texts)
     with pytest.raises(InputError, match="layer 9 is not there"):
-        af.plot.review(told, layers=(9,))
+        af.plot.review(explanation, layers=(9,))
     with pytest.raises(InputError, match="layers is empty"):
-        af.plot.review(told, layers=())
+        af.plot.review(explanation, layers=())
 
 
 def test_names_keep_clear_of_each_other():
@@ -310,10 +319,10 @@ def test_made_up_reviews(monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path))
     assert experiment.cells("quick") == experiment.cells("full") == [{"data": "planted", "d": 2}]
     results = computed(experiment)
-    found = verdicts(experiment, results, *(c.id for c in experiment.EXPERIMENT.claims if not c.scales))
-    for name, verdict in found.items():
+    judged = verdicts(experiment, results, *(c.id for c in experiment.EXPERIMENT.claims if not c.scales))
+    for name, verdict in judged.items():
         assert verdict["status"] == ("holds" if "planted" in name else "skipped"), (name, verdict)
-    assert "attnflow data imdb fetches it" in found["sentiment-short-d2"]["note"]
+    assert "attnflow data imdb fetches it" in judged["sentiment-short-d2"]["note"]
     for draw in experiment.EXPERIMENT.figures:
         figure = draw(results)
         assert figure.axes and all(axes.get_xlabel() for axes in figure.axes), draw.__name__

@@ -20,7 +20,7 @@ import attnflow as af
 from attnflow.attention._energy import InteractionEnergy
 from attnflow.errors import InputError, SolveError
 from attnflow.flows import compiled
-from attnflow.flows._force_shape import engines_of
+from attnflow.flows._force_shape import traced_force
 from attnflow.models import AbstractModel
 from attnflow.pairsums.native_library import native
 from witness import flow, velocity, weyl
@@ -401,7 +401,7 @@ def test_restart_continues(solver, options):
 
 
 def test_restart_keeps_the_options():
-    """Kernel, number of saved times, throw: what was chosen once is chosen again, unless it is said otherwise."""
+    """Kernel, number of saved times, throw: a restart keeps the options of the run, unless it sets others."""
     options = {"kernel": "broadcast", "save": 3, "throw": False, "max_steps": 77, "rtol": 1e-7, "atol": 1e-8}
     first = af.simulate(SA, X, t1=1.0, weights=W, **options)
     second = first.restart(t1=2.0)
@@ -413,7 +413,7 @@ def test_restart_keeps_the_options():
     np.testing.assert_allclose(other.xs[-1], second.xs[-1], rtol=0, atol=1e-6)
 
 
-def test_an_unfinished_run_tells_how_far_it_came():
+def test_an_unfinished_run_reports_how_far_it_came():
     unfinished = af.simulate(SA, X, ts=[0.01, 30.0], weights=W, max_steps=5, throw=False)
     with pytest.raises(InputError, match=r"not finite, since it ended early \(MAX_STEPS\).*run\.at\(t=0\.01\)\.$"):
         unfinished.restart(t1=40.0)
@@ -440,7 +440,7 @@ def test_the_state_at_any_time(solver, options, tolerance):
 
 def test_times_that_a_run_does_not_have():
     run = af.simulate(SA, X, ts=[0.5, 1.0], weights=W)
-    for given, sentence in [
+    for arguments, sentence in [
         ({"t": 0.4}, "t = 0.4 is outside of this run, which is kept from 0.5 to 1"),
         ({"t": 1.1}, "outside"),
         ({"t": np.nan}, "outside"),
@@ -448,7 +448,7 @@ def test_times_that_a_run_does_not_have():
         ({}, "needs one time"),
     ]:
         with pytest.raises(InputError, match=sentence):
-            run.at(**given)
+            run.at(**arguments)
     with pytest.raises(InputError, match=r"carries no model.*saved time"):
         dataclasses.replace(run, model=None).at(0.7)
 
@@ -493,6 +493,12 @@ def test_mesh_shares_the_tokens():
         assert shared.stats["compile_seconds"] > 0
         again = shared.restart(ts=[1.5, 2.0])
         assert shared.provenance["options"]["devices"] == again.provenance["options"]["devices"] == 2
+        try:
+            af.simulate(model, x0, t1=1.0, mesh=2)
+        except af.errors.InputError as error:
+            assert "mesh = 2 is no device mesh" in str(error)
+        else:
+            raise AssertionError
         try:
             af.simulate(model, x0[:5], t1=1.0, mesh=mesh)
         except af.errors.InputError as error:
@@ -582,24 +588,25 @@ def test_a_map_is_no_model():
         inspect.unwrap(af.simulate)(af.Softmax(beta=1.0), X, t1=1.0)
 
 
-def test_what_ran_is_what_is_told():
-    """The engine that summed over pairs: a kernel that does not know a map leaves it to another."""
+def test_provenance_names_the_engine_that_ran():
+    """The engine that summed over pairs: a kernel that does not support a map leaves it to another engine."""
     x = weyl(12, 3)
     maps = {"sigmoid": af.Sigmoid(beta=1.0), "linear": af.Linear(), "hardmax": af.Hardmax(), "softmax": af.Softmax(2.0)}
     models = {name: af.SelfAttention(a) for name, a in maps.items()} | {"own": af.Flow(lambda t, x, w: -x, af.Sphere())}
     usual = "native" if native().ready else "dense"
     provenance = af.simulate(models["sigmoid"], x, ts=[0.1], solver="euler", dt=0.1).provenance
-    told = provenance["options"]
-    assert told["kernel"] == "dense" and told["kernel_requested"] == "auto"
+    options = provenance["options"]
+    assert options["kernel"] == "dense" and options["kernel_requested"] == "auto"
     assert provenance["engine"]["ran"] == "dense" and provenance["engine"]["requested"] == "auto"
     passed_over = provenance["engine"]["passed over"]
     assert set(passed_over) == {"blocked", "broadcast", "direct", "native", "sharded", "spectral"}
     assert passed_over["spectral"] == "they are for exponentials of the score, reduce='softmax' or 'exp'"
     assert passed_over["broadcast"] == "slower here, about 4 times"
     expected = {"sigmoid": "dense", "hardmax": "dense", "softmax": usual, "linear": None, "own": None}
-    assert {name: engines_of("auto", m, 0.0, jnp.asarray(x), None, None)[0] for name, m in models.items()} == expected
+    forces = {name: traced_force("auto", m, 0.0, jnp.asarray(x), None, None) for name, m in models.items()}
+    assert {name: force.engines for name, force in forces.items()} == expected
     for kernel in ("blocked", "broadcast", "dense"):
-        assert engines_of(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None) == (kernel, {})
+        assert traced_force(kernel, models["sigmoid"], 0.0, jnp.asarray(x), None, None)[:2] == (kernel, {})
 
 
 def test_errors_of_a_users_own_field_are_shown():
@@ -676,7 +683,7 @@ def test_causal_pairs_in_a_model():
 @pytest.mark.parametrize("solver", ["euler", "euler-retract"])
 @pytest.mark.parametrize("attention", [af.Softmax(1.0), af.Sinkhorn(1.0)])
 def test_the_last_of_eulers_steps_is_looked_at(attention, solver):
-    """One step of 100 throws the tokens far past each other, with nothing after it to tell."""
+    """One step of 100 throws the tokens far past each other, and no later step would show it."""
     x0 = af.sphere.uniform(n=5, d=2, key=jax.random.key(0))
     run = af.simulate(af.SelfAttention(attention), x0, t1=100.0, solver=solver, dt=100.0, save=1, throw=False)
     assert run.result is af.Outcome.COARSE_STEPS and not run.ok

@@ -59,12 +59,14 @@ def test_converged_plan_is_doubly_stochastic(parameters, weights):
     attention = af.Sinkhorn(**parameters, V=V, **TIGHT)
     w = np.full(N, 1 / N) if weights is None else weights
     S = parameters["beta"] * Y @ parameters.get("B", np.eye(D)) @ Y.T
-    given = None if weights is None else jnp.asarray(weights)
-    P = matrix(attention, jnp.asarray(Y), given)
+    weights_as_array = None if weights is None else jnp.asarray(weights)
+    P = matrix(attention, jnp.asarray(Y), weights_as_array)
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-13)
     np.testing.assert_allclose(w @ P / w, 1, rtol=1e-11)  # mass w_i P_ij received by key j is w_j
     np.testing.assert_allclose(P, plan(S, w), rtol=1e-9)
-    np.testing.assert_allclose(attention(jnp.asarray(Y), jnp.asarray(Y), given), plan(S, w) @ Y @ V.T, rtol=1e-9)
+    np.testing.assert_allclose(
+        attention(jnp.asarray(Y), jnp.asarray(Y), weights_as_array), plan(S, w) @ Y @ V.T, rtol=1e-9
+    )
 
 
 def test_potentials_belong_to_the_keys():
@@ -75,8 +77,8 @@ def test_potentials_belong_to_the_keys():
     expected = kappa / kappa.sum(axis=1, keepdims=True) @ Y @ V.T
     np.testing.assert_allclose(attention(jnp.asarray(X), y, w), expected, rtol=1e-9)
     np.testing.assert_allclose(attention(y[2:4], y, w), attention(y, y, w)[2:4], rtol=1e-12)
-    found = attention.potentials(y, w)
-    np.testing.assert_allclose((found.f + found.h), f + h, rtol=1e-9)
+    result = attention.potentials(y, w)
+    np.testing.assert_allclose((result.f + result.h), f + h, rtol=1e-9)
 
 
 def test_tokens_without_weight_and_split_tokens_change_nothing():
@@ -126,12 +128,12 @@ def test_half_steps(pairs, half_steps):
         "outside": np.where(lag < 0, -np.inf, -0.3 * lag),
     }[pairs]
     attention = af.Sinkhorn(0.7, B=B, V=V, half_steps=half_steps)
-    got = attention(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
+    actual = attention(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
     P = plan(0.7 * Y @ B @ Y.T + mask, W, steps=half_steps // 2)
-    np.testing.assert_allclose(got, P @ Y @ V.T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(actual, P @ Y @ V.T, rtol=1e-12, atol=1e-14)
     if half_steps == 1:
         softmax = af.Softmax(0.7, B=B, V=V)(jnp.asarray(Y), jnp.asarray(Y), jnp.asarray(W), pairs=PAIRS[pairs])
-        np.testing.assert_array_equal(got, softmax)
+        np.testing.assert_array_equal(actual, softmax)
 
 
 @pytest.mark.usefixtures("as_users_run")
@@ -215,9 +217,9 @@ def test_gaussian_closure():
     z, w = trapezoid(2, 0.6)
     keep = w > 1e-12
     z, w = z[keep], w[keep] / w[keep].sum()
-    got = af.Sinkhorn(1.0, Q=QG, K=KG, V=VG)(jnp.asarray(X[:, :2]), jnp.asarray(ALPHA + z @ L.T), jnp.asarray(w))
+    actual = af.Sinkhorn(1.0, Q=QG, K=KG, V=VG)(jnp.asarray(X[:, :2]), jnp.asarray(ALPHA + z @ L.T), jnp.asarray(w))
     G = np.array([[0.11150234, 0.01182135], [0.04296649, 0.09687622]])
-    np.testing.assert_allclose(got, np.array([0.22, 0.05]) + (X[:, :2] - ALPHA) @ G.T, atol=1e-7)
+    np.testing.assert_allclose(actual, np.array([0.22, 0.05]) + (X[:, :2] - ALPHA) @ G.T, atol=1e-7)
 
 
 def test_gaussian_closure_of_half_steps():
@@ -230,8 +232,8 @@ def test_gaussian_closure_of_half_steps():
     for half_steps in (1, 3, 5):
         S = L @ np.linalg.inv(one + L.T @ G @ L) @ L.T
         expected = (ALPHA + S @ c + (X[:, :2] - ALPHA) @ (S @ A).T) @ VG.T
-        got = af.Sinkhorn(1.0, Q=QG, K=KG, V=VG, half_steps=half_steps)(jnp.asarray(X[:, :2]), y, w)
-        np.testing.assert_allclose(got, expected, atol=1e-9)
+        actual = af.Sinkhorn(1.0, Q=QG, K=KG, V=VG, half_steps=half_steps)(jnp.asarray(X[:, :2]), y, w)
+        np.testing.assert_allclose(actual, expected, atol=1e-9)
         T = L @ np.linalg.inv(one + L.T @ (A.T @ S @ A) @ L) @ L.T
         G = A @ T @ A.T
         c = G @ S @ c
@@ -244,21 +246,21 @@ def test_averaged_update_contracts_by_a_third_at_every_temperature():
     x = af.sphere.uniform(n=64, d=3, key=jax.random.key(0))
     potentials = eqx.filter_jit(lambda attention: attention.potentials(x))
     for beta in (0.0, 1.0, 30.0, 1e4):
-        found = potentials(af.Sinkhorn(beta, tol=1e-9))
-        assert found.converged
-        assert int(found.iterations) <= 2 + np.log(1e-9 / max(beta, 1)) / np.log(1 / 3)
-    found = potentials(af.Sinkhorn(5.0, **TIGHT))
+        result = potentials(af.Sinkhorn(beta, tol=1e-9))
+        assert result.converged
+        assert int(result.iterations) <= 2 + np.log(1e-9 / max(beta, 1)) / np.log(1 / 3)
+    result = potentials(af.Sinkhorn(5.0, **TIGHT))
     same = potentials(af.Sinkhorn(5.0, B=np.eye(3), **TIGHT))  # its symmetry is not known: alternating
-    np.testing.assert_allclose(same.f[0] + same.h, found.f[0] + found.h, atol=1e-9)
-    assert same.iterations > found.iterations
+    np.testing.assert_allclose(same.f[0] + same.h, result.f[0] + result.h, atol=1e-9)
+    assert same.iterations > result.iterations
 
 
 def test_single_precision_converges_to_its_round_off():
     attention = af.Sinkhorn(5.0, B=B)
-    found = jax.jit(lambda x: attention.potentials(x))(jnp.asarray(Y, jnp.float32))
-    assert found.converged and found.h.dtype == jnp.float32
+    result = jax.jit(lambda x: attention.potentials(x))(jnp.asarray(Y, jnp.float32))
+    assert result.converged and result.h.dtype == jnp.float32
     exact = attention.potentials(jnp.asarray(Y))
-    np.testing.assert_allclose(found.f[0] + found.h, exact.f[0] + exact.h, rtol=1e-4)
+    np.testing.assert_allclose(result.f[0] + result.h, exact.f[0] + exact.h, rtol=1e-4)
 
 
 def test_warm_start_takes_fewer_iterations():
@@ -289,12 +291,12 @@ def test_warm_started_steps_are_the_steps():
 # ---------------------------------------------------------------------------------------------- not converging
 
 
-def test_not_converged_is_not_a_number_and_told():
+def test_an_unconverged_plan_is_nan_and_reported():
     y, w = jnp.asarray(Y), jnp.asarray(W)
     slow = af.Sinkhorn(3.0, B=B, max_iterations=2)
     assert np.isnan(slow(y, y, w)).all()
-    found = slow.potentials(y, w)
-    assert not found.converged and found.iterations == 2
+    result = slow.potentials(y, w)
+    assert not result.converged and result.iterations == 2
     # Without its self term a token of more than half the weight cannot give it all away: there is no plan.
     heavy, third = jnp.asarray([0.6, 0.2, 0.2]), af.pairsums.Full(skip=jnp.arange(3))
     assert np.isnan(af.Sinkhorn()(y[:3], y[:3], heavy, pairs=third)).all()

@@ -84,11 +84,11 @@ def test_other_maps_have_a_derivative():
 def test_the_norm_by_singular_values_and_by_iteration():
     """Dense and blocked engines, masked and not, with weights; a batch is its members."""
     J = formula(X, 0.7 * B.T, V)
-    found = smoothness.local_lipschitz(SOFTMAX, X, method="power", kernel="blocked")
-    assert float(found.value) == pytest.approx(norm(J), rel=2e-6) and 2 < int(found.iterations) < 200
-    reached = J @ np.asarray(found.direction).ravel()
-    assert np.linalg.norm(reached) / np.linalg.norm(found.direction) == pytest.approx(norm(J), rel=2e-6)
-    assert np.mean(np.sum(np.asarray(found.direction) ** 2, axis=1)) == pytest.approx(1)
+    result = smoothness.local_lipschitz(SOFTMAX, X, method="power", kernel="blocked")
+    assert float(result.value) == pytest.approx(norm(J), rel=2e-6) and 2 < int(result.iterations) < 200
+    reached = J @ np.asarray(result.direction).ravel()
+    assert np.linalg.norm(reached) / np.linalg.norm(result.direction) == pytest.approx(norm(J), rel=2e-6)
+    assert np.mean(np.sum(np.asarray(result.direction) ** 2, axis=1)) == pytest.approx(1)
     masked = smoothness.local_lipschitz(SOFTMAX, np.stack([X, H]), W, pairs=af.Causal())
     expected = [norm(in_weights(formula(x, 0.7 * B.T, V, True, W), W, 3)) for x in (X, H)]
     np.testing.assert_allclose(masked.value, expected, rtol=1e-12)
@@ -102,23 +102,23 @@ def test_the_norm_by_singular_values_and_by_iteration():
 def test_the_norm_at_scores_beyond_all_digits(scale):
     """Every token reads one token alone: the norm is the root of how many read the same one."""
     reads = (X @ X.T).argmax(axis=1)
-    found = smoothness.local_lipschitz(af.Softmax(1.0), scale * X, method="dense")
-    np.testing.assert_allclose(found.value, np.sqrt(np.bincount(reads).max()), rtol=1e-9)
+    result = smoothness.local_lipschitz(af.Softmax(1.0), scale * X, method="dense")
+    np.testing.assert_allclose(result.value, np.sqrt(np.bincount(reads).max()), rtol=1e-9)
 
 
 def test_precision_is_that_of_the_tokens():
     """Also when they come from NumPy; nothing is computed here."""
     single = X.astype("float32")
-    found = jax.eval_shape(lambda: smoothness.local_lipschitz(af.Softmax(), single, method="power"))
-    assert found.value.dtype == found.direction.dtype == np.float32
+    shapes = jax.eval_shape(lambda: smoothness.local_lipschitz(af.Softmax(), single, method="power"))
+    assert shapes.value.dtype == shapes.direction.dtype == np.float32
 
 
-def test_an_iteration_that_does_not_settle_says_so():
+def test_an_iteration_that_does_not_converge_reports_it():
     with pytest.warns(AttnflowWarning, match="ended after 3 steps before 2 of 2 norms"):
-        found = smoothness.local_lipschitz(
+        result = smoothness.local_lipschitz(
             SOFTMAX, np.stack([X, H]), W, pairs=af.Causal(), method="power", max_iterations=3
         )
-    assert not found.converged.any() and (np.asarray(found.iterations) == 3).all()
+    assert not result.converged.any() and (np.asarray(result.iterations) == 3).all()
     still = smoothness.local_lipschitz(af.Softmax(beta=0.7, B=B, V=0 * V), X, method="power", kernel="blocked")
     assert float(still.value) == 0 and bool(still.converged)
 
@@ -146,28 +146,28 @@ def test_no_cloud_violates_a_bound(mask):
         D = max(np.linalg.norm(x[i] - x[j]) for i in range(n) for j in range(n))
         J = norm(witness.derivative(x, A, V, mask == "masked"))
         for diameter in (None, min(D, 2 * R)):
-            found = smoothness.bounds(R, V=V, B=A.T, n=n, masked=mask == "masked", diameter=diameter)
-            assert J <= found.best.value * (1 + 1e-12), found
-            tightest = max(tightest, J / found.best.value)
+            result = smoothness.bounds(R, V=V, B=A.T, n=n, masked=mask == "masked", diameter=diameter)
+            assert J <= result.best.value * (1 + 1e-12), result
+            tightest = max(tightest, J / result.best.value)
             if mask == "full":
-                assert found["columns"] == pytest.approx(found.best.value)
+                assert result["columns"] == pytest.approx(result.best.value)
     assert tightest > 0.9
 
 
 def test_bounds_are_the_formulas():
     """Printed values of B3, and the others from the text; without a mask and with."""
     for gamma, printed in ((1.0, 5.629), (2.0, 20.81)):
-        found = smoothness.bounds(1.0, V=-3 * np.eye(2), B=-np.eye(2), beta=gamma, n=16)
-        assert found["kantorovich"] / 3 == pytest.approx(printed, abs=5e-3)
-        assert found["root-n"] / 3 == pytest.approx(np.sqrt(3) * np.sqrt(gamma**2 * 65 + 16))
-        assert found["wasserstein"] / 3 == pytest.approx((1 + 3 * gamma) * np.exp(2 * gamma))
-        assert found["diameter"] / 3 == pytest.approx(np.sqrt((2 * gamma) ** 2 * 17 + 16))
+        actual = smoothness.bounds(1.0, V=-3 * np.eye(2), B=-np.eye(2), beta=gamma, n=16)
+        assert actual["kantorovich"] / 3 == pytest.approx(printed, abs=5e-3)
+        assert actual["root-n"] / 3 == pytest.approx(np.sqrt(3) * np.sqrt(gamma**2 * 65 + 16))
+        assert actual["wasserstein"] / 3 == pytest.approx((1 + 3 * gamma) * np.exp(2 * gamma))
+        assert actual["diameter"] / 3 == pytest.approx(np.sqrt((2 * gamma) ** 2 * 17 + 16))
     masked = smoothness.bounds(2.0, beta=0.25, n=16, masked=True)
     assert masked["hardy"] == pytest.approx(1 + 2 * 3 * np.exp(2))
     assert masked["columns"] == pytest.approx(1 + math.sqrt(2 * sum(1 / (1 + i * math.exp(-2)) for i in range(16))))
     many = sum(1 / (1 + np.arange(10**6) * np.exp(-2.0)))
-    found = smoothness.bounds(2.0, beta=0.25, n=10**6, masked=True)["columns"]
-    assert 1 + math.sqrt(2 * many) <= found == pytest.approx(1 + math.sqrt(2 * many), rel=1e-4)
+    actual = smoothness.bounds(2.0, beta=0.25, n=10**6, masked=True)["columns"]
+    assert 1 + math.sqrt(2 * many) <= actual == pytest.approx(1 + math.sqrt(2 * many), rel=1e-4)
     assert smoothness.bounds(1.0, beta=1e4, n=10**12, masked=True)["columns"] == pytest.approx(
         1e4 * (1 + 1e6), rel=1e-6
     )
@@ -191,10 +191,10 @@ def test_printed_norms_of_adversarial_tokens(gamma, printed):
     B = -np.eye(2)
     for n, expected in zip((2, 4, 8, 16, 32, 64), printed, strict=True):
         x = np.asarray(smoothness.adversarial_tokens(B=B, beta=gamma, n=n))
-        found = smoothness.bounds(1.0, B=B, beta=gamma, n=n)
+        actual = smoothness.bounds(1.0, B=B, beta=gamma, n=n)
         J = norm(witness.derivative(x, gamma * B.T, np.eye(2), False))
         assert J == pytest.approx(expected, abs=1e-3)
-        assert smoothness.lower_bound(B=B, beta=gamma, n=n) <= J <= min(found["root-n"], found["kantorovich"])
+        assert smoothness.lower_bound(B=B, beta=gamma, n=n) <= J <= min(actual["root-n"], actual["kantorovich"])
 
 
 @pytest.mark.parametrize("B", [-np.eye(2), np.eye(2), np.array([[0.3, 1.0], [0.0, -0.2]]), np.diag([4.0, -0.1])])
@@ -211,8 +211,8 @@ def test_adversarial_tokens(B):
     g = max(-values.min(), values.max() / 8) * 1.7
     p = 1 / (1 + 8 * np.exp(-2 * g))
     expected = np.sqrt(8) * p * (1 + 2 * (1 - p) * g)
-    found = smoothness.lower_bound(B=B, beta=1.7, n=np.array([3, 9]))
-    assert found[1] == pytest.approx(expected) and found.shape == (2,)
+    actual = smoothness.lower_bound(B=B, beta=1.7, n=np.array([3, 9]))
+    assert actual[1] == pytest.approx(expected) and actual.shape == (2,)
 
 
 def test_the_largest_lower_bound():
@@ -272,21 +272,21 @@ def test_the_stability_factor_in_closed_form():
     """a = a₀e^{2|V|t} makes the exponents integrals of hyperbolic functions: Chi, sinh, Ei, exp."""
     v, alpha, R, t = 0.854, 0.8, 0.5, np.array([0.0, 0.3, 1.0])
     a0, a = alpha * R * R, alpha * R * R * np.exp(2 * v * t)
-    given = {"radius": R, "V": v * np.eye(2), "B": -np.eye(2), "beta": alpha}
+    arguments = {"radius": R, "V": v * np.eye(2), "B": -np.eye(2), "beta": alpha}
     full = 0.5 * (a - a0 + 2 * (np.sinh(a) - np.sinh(a0)) + shichi(a)[1] - shichi(a0)[1])
-    np.testing.assert_allclose(smoothness.stability_factor(t, **given), np.exp(full), rtol=1e-12)
-    assert float(smoothness.stability_factor(1.0, **given)) == pytest.approx(13.5, abs=0.05)
+    np.testing.assert_allclose(smoothness.stability_factor(t, **arguments), np.exp(full), rtol=1e-12)
+    assert float(smoothness.stability_factor(1.0, **arguments)) == pytest.approx(13.5, abs=0.05)
     masked = 0.5 * (a - a0) + expi(2 * a) - expi(2 * a0) + np.exp(2 * a) - np.exp(2 * a0)
-    np.testing.assert_allclose(smoothness.stability_factor(t, masked=True, **given), np.exp(masked), rtol=1e-10)
+    np.testing.assert_allclose(smoothness.stability_factor(t, masked=True, **arguments), np.exp(masked), rtol=1e-10)
     for n in (None, 60):
 
         def rate(s, n=n):
             a = alpha * R * R * np.exp(2 * v * s)
             return v * smoothness.bounds(math.sqrt(a), n=n)["columns"]
 
-        found = float(smoothness.stability_factor(1.0, bound="columns", n=n, **given))
-        assert found == pytest.approx(math.exp(quad(rate, 0, 1)[0]), rel=1e-9)
-    np.testing.assert_allclose(smoothness.support_radius(t, radius=R, V=given["V"]), R * np.exp(v * t))
+        actual = float(smoothness.stability_factor(1.0, bound="columns", n=n, **arguments))
+        assert actual == pytest.approx(math.exp(quad(rate, 0, 1)[0]), rel=1e-9)
+    np.testing.assert_allclose(smoothness.support_radius(t, radius=R, V=arguments["V"]), R * np.exp(v * t))
     # Without scores tokens read the mean, and the factor is that of the mean (and Hardy's constant, masked).
     assert float(smoothness.stability_factor(2.0, radius=1.0, beta=0.0)) == pytest.approx(np.exp(2))
     assert float(smoothness.stability_factor(2.0, radius=1.0, beta=0.0, masked=True)) == pytest.approx(np.exp(4))
@@ -303,8 +303,8 @@ def test_no_pair_of_clouds_violates_the_stability_bound(mask):
     """Row P20 by NumPy: discs of radius 0.5, |V| = 0.854, |A| = 0.8, Runge and Kutta with 8 steps until t = 1."""
     rng, masked, h = np.random.default_rng(5), mask == "masked", 1 / 8
     distance = conditional_wasserstein if masked else wasserstein
-    given = {**DISC, "B": 0.8 * np.eye(2), "masked": masked}
-    upper = [smoothness.stability_factor([0.5, 1.0], **given, **o) for o in ({}, {"bound": "columns", "n": 60})]
+    arguments = {**DISC, "B": 0.8 * np.eye(2), "masked": masked}
+    upper = [smoothness.stability_factor([0.5, 1.0], **arguments, **o) for o in ({}, {"bound": "columns", "n": 60})]
     for _ in range(4):
         V, A = rng.normal(size=(2, 2, 2))
         V, A = 0.854 * V / norm(V), 0.8 * A / norm(A)
@@ -343,15 +343,15 @@ def test_several_tokens_per_position():
     """At each position an assignment: not that of sequences as a whole, which is larger, nor of all tokens."""
     x, y = np.random.default_rng(3).normal(size=(2, 5, 4, 2))
     parts = [wasserstein(x[:, i], y[:, i]) ** 2 for i in range(4)]
-    found = conditional_wasserstein(x, y)
-    assert found == pytest.approx(np.sqrt(np.mean(parts)), rel=1e-12)
-    assert found <= wasserstein(x.reshape(5, 8), y.reshape(5, 8)) / 2 + 1e-12
-    assert found >= wasserstein(x.reshape(20, 2), y.reshape(20, 2)) - 1e-12
+    actual = conditional_wasserstein(x, y)
+    assert actual == pytest.approx(np.sqrt(np.mean(parts)), rel=1e-12)
+    assert actual <= wasserstein(x.reshape(5, 8), y.reshape(5, 8)) / 2 + 1e-12
+    assert actual >= wasserstein(x.reshape(20, 2), y.reshape(20, 2)) - 1e-12
     theta = np.array([0.4, 0.3, 0.2, 0.1])
     assert conditional_wasserstein(x, y, 2, theta) == pytest.approx(np.sqrt(np.dot(theta, parts)))
     # Copies of the sequences change nothing, whether both have as many or not.
-    assert conditional_wasserstein(np.tile(x, (2, 1, 1)), np.tile(y, (2, 1, 1))) == pytest.approx(found)
-    assert conditional_wasserstein(np.tile(x, (2, 1, 1)), y) == pytest.approx(found, rel=1e-8)
+    assert conditional_wasserstein(np.tile(x, (2, 1, 1)), np.tile(y, (2, 1, 1))) == pytest.approx(actual)
+    assert conditional_wasserstein(np.tile(x, (2, 1, 1)), y) == pytest.approx(actual, rel=1e-8)
 
 
 def test_sequences_of_unequal_lengths():
@@ -371,7 +371,7 @@ def test_sequences_of_unequal_lengths():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: smoothness.jvp(SOFTMAX, X, H[:3]), "h has shape"),
         (lambda: smoothness.vjp(SOFTMAX, X, G[:, :2]), "g has shape"),
@@ -408,8 +408,8 @@ def test_sequences_of_unequal_lengths():
     ],
 )
 @pytest.mark.usefixtures("as_users_run")
-def test_bad_input_is_told_in_a_sentence(call, told):
-    with pytest.raises(InputError, match=told) as caught:
+def test_bad_input_is_refused_in_a_sentence(call, message):
+    with pytest.raises(InputError, match=message) as caught:
         call()
     assert str(caught.value).count("\n") == 0
 

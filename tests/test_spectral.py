@@ -55,15 +55,15 @@ def test_coefficients_are_scaled_bessel_functions(beta):
     k = np.arange(K + 1)
     rounding = 4 * K * np.finfo(float).eps  # a product of up to K ratios
     for sign in (1, -1):
-        found = np.asarray(jax.jit(circle_coefficients, static_argnums=1)(jnp.asarray(sign * beta), K))
-        np.testing.assert_allclose(found, sign**k * ive(k, beta), rtol=rounding, atol=1e-15 * ive(0, beta))
-    found = np.asarray(circle_coefficients(jnp.asarray(beta), K + 64))[: K // 2]
-    np.testing.assert_allclose(found, ive(k[: K // 2], beta), rtol=rounding)
+        actual = np.asarray(jax.jit(circle_coefficients, static_argnums=1)(jnp.asarray(sign * beta), K))
+        np.testing.assert_allclose(actual, sign**k * ive(k, beta), rtol=rounding, atol=1e-15 * ive(0, beta))
+    actual = np.asarray(circle_coefficients(jnp.asarray(beta), K + 64))[: K // 2]
+    np.testing.assert_allclose(actual, ive(k[: K // 2], beta), rtol=rounding)
     if beta > 0:
         L = sphere_modes(beta)
         exact = np.sqrt(np.pi / 2 / beta) * ive(np.arange(L + 1) + 0.5, beta)
-        found = np.asarray(sphere_coefficients(jnp.asarray(beta), L))
-        np.testing.assert_allclose(found, exact, rtol=rounding, atol=1e-15 * exact[0])
+        actual = np.asarray(sphere_coefficients(jnp.asarray(beta), L))
+        np.testing.assert_allclose(actual, exact, rtol=rounding, atol=1e-15 * exact[0])
 
 
 @pytest.mark.parametrize("d, n, beta", [(2, 2000, 300.0), (3, 800, 30.0)])
@@ -120,16 +120,18 @@ def test_any_sum_equals_the_dense_one(case, beta, spread, removed, seed):
     log_w[rng.random(m) < 0.4 * removed] = -np.inf
     score = af.pairsums.SquaredDistance(abs(beta) / 2) if square else af.pairsums.Inner(beta)
     numbers = (score, x, y, v, jnp.asarray(log_w))
-    want, got = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
-    z = np.exp(np.asarray(want[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
+    expected, actual = compiled("dense")(*numbers), compiled("spectral:48")(*numbers)
+    z = np.exp(np.asarray(expected[1]) - (0 if square else abs(beta)))  # the kernel's maximum is 1
     total = np.sum(np.exp(log_w))
     trusted = (z > 2 * _series.FLOOR * total) | (total == 0)
-    assert not np.isnan(np.asarray(got[1])[trusted]).any()
+    assert not np.isnan(np.asarray(actual[1])[trusted]).any()
     size = np.where(z > 0, 1e-13 * total / np.where(z > 0, z, 1), 1e-13)
     with np.errstate(invalid="ignore"):
-        off = np.where(np.asarray(got[1]) == np.asarray(want[1]), 0, np.abs(np.asarray(got[1]) - np.asarray(want[1])))
+        off = np.where(
+            np.asarray(actual[1]) == np.asarray(expected[1]), 0, np.abs(np.asarray(actual[1]) - np.asarray(expected[1]))
+        )
     assert np.all((off <= size)[trusted])
-    assert np.all((np.abs(np.asarray(got[0] - want[0])) <= 5 * size[:, None])[trusted])
+    assert np.all((np.abs(np.asarray(actual[0] - expected[0])) <= 5 * size[:, None])[trusted])
 
 
 def test_no_key_left():
@@ -291,7 +293,7 @@ CIRCLE, SPACE = jnp.asarray(tokens(5, 2)), jnp.asarray(tokens(5, 4))
         ("query 1 is too far from all keys", lambda: lonely("spectral")),
     ],
 )
-def test_what_is_not_possible_is_refused(reason, call):
+def test_impossible_sums_are_refused(reason, call):
     with pytest.raises(InputError, match=reason):
         call()
 
@@ -306,8 +308,8 @@ def test_a_query_far_from_all_keys_is_not_given_a_wrong_number():
     def traced(beta):
         return lonely("spectral:56", beta)[1]
 
-    found = jax.jit(traced)(30.0)
-    assert found[0] == pytest.approx(30.0) and np.isnan(found[1])
+    actual = jax.jit(traced)(30.0)
+    assert actual[0] == pytest.approx(30.0) and np.isnan(actual[1])
     np.testing.assert_allclose(jax.jit(traced)(5.0), [5.0, -5.0], rtol=1e-9)
 
 
@@ -375,7 +377,7 @@ def test_a_run_that_spectral_sums_would_spoil_is_refused(reason, options):
         chosen(kernel="spectral", **options)
 
 
-def test_inside_a_transformation_thenumber_of_modes_must_be_given():
+def test_inside_a_transformation_the_number_of_modes_must_be_given():
     x0 = jnp.asarray(tokens(6, 2))
 
     def end(beta, kernel):
@@ -386,5 +388,5 @@ def test_inside_a_transformation_thenumber_of_modes_must_be_given():
     slope = jax.jit(jax.value_and_grad(end), static_argnums=1)
     with pytest.raises(InputError, match="kernel='spectral:64'"):
         slope(2.0, "spectral")
-    (low, _), (_, found), (high, _) = (slope(beta, "spectral:24") for beta in (2.0 - 1e-4, 2.0, 2.0 + 1e-4))
-    np.testing.assert_allclose(found, (high - low) / 2e-4, rtol=1e-6)
+    (low, _), (_, actual), (high, _) = (slope(beta, "spectral:24") for beta in (2.0 - 1e-4, 2.0, 2.0 + 1e-4))
+    np.testing.assert_allclose(actual, (high - low) / 2e-4, rtol=1e-6)

@@ -75,9 +75,11 @@ def test_result_classes_come_out_of_a_call(label):
 
 @calls(lambda row: "valid" not in row.without)
 def test_the_call_is_valid(label):
-    """And it is documented, and says the same thing twice."""
+    """And it is documented, and gives the same numbers twice."""
     row = CALLS[label]
     assert row.object.__doc__
+    compared = row.points or row.traced or row.run
+    assert not compared or relations.some_finite(row.unchanged), "relations of infinities and NaN cannot fail"
     if "repeats" not in row.without:
         first, again = (relations.numbers(result) for result in (row.result, row()))
         assert all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in zip(first, again, strict=True))
@@ -91,6 +93,11 @@ def test_nan_and_infinity_are_refused_or_come_out(label):
 @calls(lambda row: "junk" not in row.without)
 def test_junk_is_refused_in_a_sentence(label):
     relations.check_junk(CALLS[label])
+
+
+@calls(lambda row: "switches" not in row.without)
+def test_switches_are_true_or_false(label):
+    relations.check_switches(CALLS[label])
 
 
 @calls(lambda row: "float32" not in row.without)

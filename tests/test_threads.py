@@ -17,9 +17,12 @@ from attnflow.files import write_atomically
 from attnflow.flows import compiled
 from attnflow.flows.compiled import _understood, compiler_options, timed_call, timed_rows
 
+# The options of users compile slowly; where a program is compared with itself, the options of the tests serve.
+QUICK = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
+
 
 def python(program: str, **environment: str) -> str:
-    """What a program prints in a process of its own."""
+    """What a program prints in a process of its own, with XLA's options as users have them."""
     chosen = ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS", "NPROC")
     env = {k: v for k, v in os.environ.items() if k not in chosen} | environment
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300)
@@ -41,10 +44,11 @@ print(json.dumps(dict(environment=dict(os.environ), settings=settings, filters=f
 @pytest.mark.parametrize("devices", [None, 3])
 def test_an_import_changes_nothing(devices):
     """The package leaves a process as it is; so do all that its names stand for, but for filters of SciPy."""
-    given = {} if devices is None else {"JAX_NUM_CPU_DEVICES": str(devices)}
+    arguments = {} if devices is None else {"JAX_NUM_CPU_DEVICES": str(devices)}
     everything = "import attnflow; [getattr(attnflow, name) for name in dir(attnflow)]"
     alone, package, names = (
-        json.loads(python(PROCESS.format(imports=i), **given)) for i in ("import jax", "import attnflow", everything)
+        json.loads(python(PROCESS.format(imports=i), **arguments))
+        for i in ("import jax", "import attnflow", everything)
     )
     assert package == alone
     assert len(alone["devices"]) == (devices or 1)
@@ -57,7 +61,7 @@ ENSEMBLE = """
 import hashlib, json, jax, numpy as np, attnflow as af
 af.precision("float64")
 spread = lambda t, x, w: (x.mean(0) ** 2).sum()
-found = []
+digests = []
 for d, solver in ((2, "euler-retract"), (12, "rk4")):
     result = af.ensemble(
         [af.SelfAttention(beta=b) for b in (1.0, 6.0)],
@@ -71,15 +75,15 @@ for d, solver in ((2, "euler-retract"), (12, "rk4")):
     )
     leaves = jax.tree.leaves(result.values)
     assert result.stats["not_finite"] == 0 and all(len(a.devices()) == 1 for a in leaves)
-    found += [hashlib.sha256(np.asarray(a).tobytes()).hexdigest() for a in leaves]
-print(json.dumps([jax.device_count(), found]))
+    digests += [hashlib.sha256(np.asarray(a).tobytes()).hexdigest() for a in leaves]
+print(json.dumps([jax.device_count(), digests]))
 """
 
 
 def test_an_ensemble_has_the_same_bits_on_any_number_of_threads():
     one, three, devices = (
-        json.loads(python(ENSEMBLE, **given))
-        for given in ({"NPROC": "1"}, {"NPROC": "3"}, {"NPROC": "2", "JAX_NUM_CPU_DEVICES": "2"})
+        json.loads(python(ENSEMBLE, **arguments, **QUICK))
+        for arguments in ({"NPROC": "1"}, {"NPROC": "3"}, {"NPROC": "2", "JAX_NUM_CPU_DEVICES": "2"})
     )
     assert (one[0], three[0], devices[0]) == (1, 1, 2)
     assert one[1] == three[1] == devices[1]
@@ -88,7 +92,7 @@ def test_an_ensemble_has_the_same_bits_on_any_number_of_threads():
 SUMS = """
 import hashlib, json, jax, jax.numpy as jnp, numpy as np, attnflow as af
 af.precision("float64")
-found = []
+digests = []
 for dtype in ("float32", "float64"):
     for n, d, many in ((1500, 3, 1), (700, 20, 1), (40, 2, 300)):
         x = np.random.default_rng(n).standard_normal((many, n, d)).astype(dtype)
@@ -96,8 +100,8 @@ for dtype in ("float32", "float64"):
         for pairs in (af.pairsums.Full(), af.Causal(slope=0.01)):
             score = af.pairsums.Inner(2.0)
             sums = jax.vmap(lambda a: af.pairsums.pair_sums(score, a, a, a, pairs=pairs, kernel="native"))
-            found += [hashlib.sha256(np.asarray(a).tobytes()).hexdigest() for a in jax.jit(sums)(jnp.asarray(x))]
-print(json.dumps(found))
+            digests += [hashlib.sha256(np.asarray(a).tobytes()).hexdigest() for a in jax.jit(sums)(jnp.asarray(x))]
+print(json.dumps(digests))
 """
 
 
@@ -107,8 +111,8 @@ def test_sums_of_the_kernel_have_the_same_bits_on_any_number_of_threads():
     assert len(set(runs[0])) == 24  # sums and masses, none like another
 
 
-def test_many_programs_with_the_kernel_at_once_come_to_their_end():
-    """More callers than the pool has threads: nobody waits for a thread that waits for another."""
+def test_concurrent_programs_with_the_kernel_do_not_deadlock():
+    """More callers than the pool has threads: no thread waits for a thread that waits for another."""
     out = python(
         """
 import concurrent.futures, jax, jax.numpy as jnp, numpy as np, attnflow as af
@@ -117,8 +121,8 @@ step = lambda _, a: a + 0.1 * af.Softmax(3.0)(a, a, kernel="native")
 program = jax.jit(lambda a, b: (jax.lax.fori_loop(0, 40, step, a), jax.lax.fori_loop(0, 40, step, b)))
 program = program.lower(x, x).compile()
 with concurrent.futures.ThreadPoolExecutor(8) as pool:
-    found = [np.asarray(a) for pair in pool.map(lambda _: program(x, x), range(24)) for a in pair]
-print(all((a == found[0]).all() for a in found), len(found))
+    results = [np.asarray(a) for pair in pool.map(lambda _: program(x, x), range(24)) for a in pair]
+print(all((a == results[0]).all() for a in results), len(results))
 """,
         NPROC="2",
     )
@@ -129,8 +133,8 @@ def test_rows_come_back_in_their_order(monkeypatch):
     """Any number of them, in threads or on devices; more places than rows, too."""
     monkeypatch.setattr(compiled, "places", lambda: [None, jax.devices()[0], None])
     for count in (1, 2, 3, 7):
-        found = timed_rows(_powers, jnp.asarray(3.0), rows=np.arange(count), axis=1)
-        np.testing.assert_array_equal(found.value, 3.0 + np.stack([np.arange(count), np.arange(count) ** 2]))
+        result = timed_rows(_powers, jnp.asarray(3.0), rows=np.arange(count), axis=1)
+        np.testing.assert_array_equal(result.value, 3.0 + np.stack([np.arange(count), np.arange(count) ** 2]))
     assert timed_rows(_powers, jnp.asarray(3.0), rows=np.arange(7), axis=1).compile_seconds == 0
     inside = jax.jit(lambda a: timed_rows(_powers, a, rows=jnp.arange(4), axis=1).value)(jnp.asarray(1.0))
     np.testing.assert_array_equal(inside, 1.0 + np.stack([np.arange(4), np.arange(4) ** 2]))
@@ -162,7 +166,7 @@ def test_threads_that_ask_for_one_program_compile_it_once(monkeypatch):
 
 
 def test_writing_a_file_leaves_the_permissions_of_other_threads_alone(tmp_path, monkeypatch):
-    """There is one umask for all threads of a process; who sets it for a moment decides what others create then."""
+    """There is one umask for all threads of a process; a thread that changes it changes the files of others."""
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask of the process was touched"))
     assert write_atomically(tmp_path / "a" / "file", "text").read_text() == "text"
 
@@ -191,6 +195,7 @@ for score, pairs, reduce in (
         np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-11)
 """,
         JAX_NUM_CPU_DEVICES="3",
+        **QUICK,
     )
 
 
@@ -224,7 +229,7 @@ def test_rows_far_below_the_bound_of_others_keep_their_digits(kernel):
 
 
 def test_a_batch_with_one_member_that_underflows_is_right_for_all():
-    """The second pass with the row maximum is taken by the whole batch; nobody's sums may suffer."""
+    """The whole batch takes the second pass with the row maximum; the sums of the other members must not change."""
     near = af.sphere.uniform(n=5, d=3, key=jax.random.key(0))
     far = jnp.asarray([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
     rotate = jnp.asarray([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1e-3]])
@@ -249,7 +254,7 @@ def test_options_that_the_compiler_does_not_know_are_left_out():
 
 
 def test_a_factorisation_keeps_a_program_in_one_thread():
-    """Threads that load LAPACK at once were seen to wait for ever."""
+    """Threads that loaded LAPACK at once have deadlocked."""
     out = python(
         """
 import jax, jax.numpy as jnp, attnflow as af
@@ -309,10 +314,10 @@ async def visit():
 
 thread = threading.Thread(target=somebody_else)
 thread.start()
-found = asyncio.run(visit())
+answers = asyncio.run(visit())
 leave.set()
 thread.join()
-print(json.dumps([*found, sorted(others), bool(jax.config.jax_enable_x64)]))
+print(json.dumps([*answers, sorted(others), bool(jax.config.jax_enable_x64)]))
 """
     )
     assert json.loads(out) == [["float64"], 3, [], ["float32"], False]

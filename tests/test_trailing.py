@@ -38,23 +38,23 @@ FUNCTIONS = {
 def test_equals_vmap(name: str, key: jax.Array) -> None:
     fn = FUNCTIONS[name]
     x = jax.random.normal(key, (N, D, R))
-    got = jax.jit(lambda x: trailing_vmap(fn, (x,), (True,)))(x)
-    want = jax.vmap(fn, in_axes=-1, out_axes=-1)(x)
-    for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+    actual = jax.jit(lambda x: trailing_vmap(fn, (x,), (True,)))(x)
+    expected = jax.vmap(fn, in_axes=-1, out_axes=-1)(x)
+    for g, w in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         assert g.shape == w.shape
         np.testing.assert_allclose(g, w, rtol=1e-13, atol=1e-13)
 
 
 def test_arguments_that_are_not_batched(key: jax.Array) -> None:
     x, a = jax.random.normal(key, (N, D, R)), jnp.arange(1.0, D + 1)
-    got = trailing_vmap(lambda x, a: x * a[None, :], (x, a), (True, False))
-    np.testing.assert_allclose(got, x * a[None, :, None], rtol=1e-15)
+    actual = trailing_vmap(lambda x, a: x * a[None, :], (x, a), (True, False))
+    np.testing.assert_allclose(actual, x * a[None, :, None], rtol=1e-15)
 
 
 def test_every_branch_by_member_is_right_when_all_agree() -> None:
     x = jnp.ones((N, D, R))
-    got = jax.jit(lambda x: trailing_vmap(FUNCTIONS["branch by member"], (x,), (True,)))(x)
-    np.testing.assert_array_equal(got, 2 * x)
+    actual = jax.jit(lambda x: trailing_vmap(FUNCTIONS["branch by member"], (x,), (True,)))(x)
+    np.testing.assert_array_equal(actual, 2 * x)
 
 
 def test_realisations_are_innermost_in_the_compiled_step() -> None:

@@ -42,8 +42,8 @@ def law_at(attention, alpha, factor, t, **options):
     shape = np.column_stack([alpha, factor]).shape
 
     def rhs(t, y):
-        found = closed(attention, *map(jnp.asarray, (y.reshape(shape)[:, 0], y.reshape(shape)[:, 1:])))
-        return np.column_stack([found.c, found.GL]).ravel()
+        result = closed(attention, *map(jnp.asarray, (y.reshape(shape)[:, 0], y.reshape(shape)[:, 1:])))
+        return np.column_stack([result.c, result.GL]).ravel()
 
     y = solve_ivp(rhs, (0, t), np.column_stack([alpha, factor]).ravel(), **options).y[:, -1].reshape(shape)
     return y[:, 0], y[:, 1:] @ y[:, 1:].T
@@ -106,8 +106,8 @@ def test_sigmoid_attention_on_the_line(row, tokens, projected, steps):
 def test_sigmoid_attention_in_the_base_case():
     """The projection at t = 1, from the table's page; theory/04, 2.4."""
     attention = af.Sigmoid(Q=np.array(Q), K=np.array(K), V=np.array(V))
-    found = entries(*law_at(attention, ALPHA, L, 1.0, rtol=1e-4))
-    np.testing.assert_allclose(found, [0.43069, -0.16358, 1.07837, 0.33843, 0.74620], atol=1e-4)
+    actual = entries(*law_at(attention, ALPHA, L, 1.0, rtol=1e-4))
+    np.testing.assert_allclose(actual, [0.43069, -0.16358, 1.07837, 0.33843, 0.74620], atol=1e-4)
 
 
 @pytest.mark.parametrize("module", [closures, behaviours])

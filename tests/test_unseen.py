@@ -1,4 +1,4 @@
-"""What a query does not see does not matter to it: every engine against a loop in NumPy, float64, by log-sum-exp."""
+"""Keys that a query does not see do not change its sums: engines against a loop in NumPy, float64, by log-sum-exp."""
 
 import functools
 
@@ -84,13 +84,13 @@ def test_the_skipped_key_does_not_bound_the_others(kernel, kind):
     log_w = np.log(np.arange(1, N + 1) / np.sum(np.arange(1, N + 1)))
     for beta in (30.0, 1e4):
         expected = loop(beta * x @ x.T, visible(kind), log_w, values)
-        found = sums(x, x, values, beta, jnp.asarray(log_w), pairs_of(kind), kernel)
-        np.testing.assert_allclose(found[0], expected[0], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+        actual = sums(x, x, values, beta, jnp.asarray(log_w), pairs_of(kind), kernel)
+        np.testing.assert_allclose(actual[0], expected[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(actual[1], expected[1], rtol=1e-12)
         # The same in 32 bits: scores of 1e4 have an error of 1e-3.
-        found = sums(*(jnp.asarray(a, jnp.float32) for a in (x, x, values)), beta, None, pairs_of(kind), kernel)
+        actual = sums(*(jnp.asarray(a, jnp.float32) for a in (x, x, values)), beta, None, pairs_of(kind), kernel)
         equal = loop(beta * x @ x.T, visible(kind), np.full(N, -np.log(N)), values)
-        np.testing.assert_allclose(found[1], equal[1], rtol=1e-6, atol=1e-4)
+        np.testing.assert_allclose(actual[1], equal[1], rtol=1e-6, atol=1e-4)
 
 
 @pytest.mark.parametrize(("kernel", "by_difference"), [("blocked", False), ("broadcast", True)])
@@ -98,9 +98,9 @@ def test_far_tokens_without_themselves_by_distance(kernel, by_difference):
     x = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 300.0]])
     expected = loop(-np.sum((x[:, None] - x[None]) ** 2, axis=2), ~np.eye(3, dtype=bool), np.full(3, -np.log(3)), x)
     score, pairs = af.pairsums.SquaredDistance(1.0, by_difference=by_difference), af.pairsums.Full(skip=jnp.arange(3))
-    found = jax.jit(lambda x: af.pairsums.pair_sums(score, x, x, x, pairs=pairs, kernel=kernel))(x)
-    np.testing.assert_allclose(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1])
+    actual = jax.jit(lambda x: af.pairsums.pair_sums(score, x, x, x, pairs=pairs, kernel=kernel))(x)
+    np.testing.assert_allclose(actual[0], expected[0])
+    np.testing.assert_allclose(actual[1], expected[1])
 
 
 @pytest.mark.parametrize("kernel", ["blocked", "broadcast"])
@@ -111,14 +111,14 @@ def test_gradients_of_well_separated_tokens(kernel):
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     x, beta, log_w, seen = x, 500.0, np.full(N, -np.log(N)), visible("skip")
     log_z = lambda x: sums(x, x, x, beta, None, pairs_of("skip"), kernel)[1].sum()  # noqa: E731
-    found = jax.grad(log_z)(jnp.asarray(x))
+    actual = jax.grad(log_z)(jnp.asarray(x))
     for i, c in ((0, 0), (4, 2)):
         moved = []
         for h in (1e-6, -1e-6):
             y = x.copy()
             y[i, c] += h
             moved.append(loop(beta * y @ y.T, seen, log_w, y)[1].sum())
-        assert found[i, c] == pytest.approx((moved[0] - moved[1]) / 2e-6, rel=1e-5, abs=1e-4)
+        assert actual[i, c] == pytest.approx((moved[0] - moved[1]) / 2e-6, rel=1e-5, abs=1e-4)
 
 
 @settings(max_examples=8, deadline=None)
@@ -132,7 +132,7 @@ def test_gradients_of_well_separated_tokens(kernel):
     bad=st.sampled_from([np.nan, np.inf, -np.inf]),
     hard=st.booleans(),
 )
-def test_what_is_not_seen_does_not_matter(seed, kind, kernel, beta, bad, hard):
+def test_unseen_keys_do_not_matter(seed, kind, kernel, beta, bad, hard):
     """One key that is not finite, one padded by -inf: who sees the first gets NaN, all others what the loop says."""
     rng = np.random.default_rng(seed)
     x, values = rng.standard_normal((N, 2)), rng.standard_normal((N, 2))
@@ -145,16 +145,16 @@ def test_what_is_not_seen_does_not_matter(seed, kind, kernel, beta, bad, hard):
     (y if seed % 2 else v)[spoiled] = bad
     seen = visible(kind)
     expected = loop(scores, seen, log_w, values, "hardmax" if hard else "softmax")
-    found = sums(x, y, v, beta, jnp.asarray(log_w), pairs_of(kind), kernel, hard)
+    actual = sums(x, y, v, beta, jnp.asarray(log_w), pairs_of(kind), kernel, hard)
     blind = ~seen[:, spoiled]
     if seed % 2:
-        assert np.isnan(found[0][~blind]).all() and np.isnan(found[1][~blind]).all()
+        assert np.isnan(actual[0][~blind]).all() and np.isnan(actual[1][~blind]).all()
     else:  # a value is no part of Z, and where all see it infinity may be a sum like any other
-        assert kind == "full" or np.isnan(found[0][~blind]).all()
-        assert not np.isfinite(found[0][~blind]).all(axis=1).any()
-        np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found[0][blind], expected[0][blind], rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(found[1][blind], expected[1][blind], rtol=1e-9, atol=1e-9)
+        assert kind == "full" or np.isnan(actual[0][~blind]).all()
+        assert not np.isfinite(actual[0][~blind]).all(axis=1).any()
+        np.testing.assert_allclose(actual[1], expected[1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(actual[0][blind], expected[0][blind], rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(actual[1][blind], expected[1][blind], rtol=1e-9, atol=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -187,10 +187,10 @@ def test_spectral_sums_keep_the_rule():
     x = np.stack([np.cos(angles), np.sin(angles)], 1)
     bad = x.copy()
     bad[5] = np.nan
-    found = sums(bad, bad, bad, 3.0, None, af.Causal(), "spectral:32")
+    actual = sums(bad, bad, bad, 3.0, None, af.Causal(), "spectral:32")
     expected = loop(3.0 * x @ x.T, visible("causal"), np.full(N, -np.log(N)), x)
-    np.testing.assert_allclose(found[0][:5], expected[0][:5], atol=1e-12)
-    assert np.isnan(found[0][5:]).all()
+    np.testing.assert_allclose(actual[0][:5], expected[0][:5], atol=1e-12)
+    assert np.isnan(actual[0][5:]).all()
 
 
 def test_padding_of_prompts_and_its_gradient():
@@ -222,15 +222,15 @@ def test_linear_attention_keeps_the_rule():
     x = np.random.default_rng(6).standard_normal((4, 2))
     w = jnp.asarray([0.5, 0.2, 0.3, 0.0])
     padded = np.where(np.arange(4)[:, None] < 3, x, np.nan)
-    found = af.Linear(beta=2.0)(jnp.asarray(x), jnp.asarray(padded), w)
-    np.testing.assert_allclose(found, 2.0 * x @ x[:3].T @ (np.asarray(w)[:3, None] * x[:3]), rtol=1e-12)
+    actual = af.Linear(beta=2.0)(jnp.asarray(x), jnp.asarray(padded), w)
+    np.testing.assert_allclose(actual, 2.0 * x @ x[:3].T @ (np.asarray(w)[:3, None] * x[:3]), rtol=1e-12)
 
 
 def test_an_unseen_score_may_overflow():
     x = jnp.asarray([[1.0, 0.0], [0.5, 0.5], [1e200, 0.0]])
     for kernel in ("dense", "native"):
-        found = sums(x, 1e120 * x, x, 1.0, None, af.Causal(), kernel)
-        assert np.isfinite(found[0][0]).all()
+        actual = sums(x, 1e120 * x, x, 1.0, None, af.Causal(), kernel)
+        assert np.isfinite(actual[0][0]).all()
 
 
 def test_the_kernel_takes_a_key_of_no_weight_as_the_others_do():
@@ -238,9 +238,9 @@ def test_the_kernel_takes_a_key_of_no_weight_as_the_others_do():
     log_w = jnp.where(jnp.arange(40) % 2 == 0, 0.0, -jnp.inf)
     y = jnp.where(log_w[:, None] == 0, x, jnp.nan)
     for kernel in ("native", "sharded"):
-        found = sums(x, y, y, 2.0, log_w, af.pairsums.Full(), kernel)
+        actual = sums(x, y, y, 2.0, log_w, af.pairsums.Full(), kernel)
         expected = loop(2.0 * np.asarray(x @ x.T), np.ones((40, 40), bool), np.asarray(log_w), np.asarray(x))
-        np.testing.assert_allclose(found[0], expected[0], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(actual[0], expected[0], rtol=1e-10, atol=1e-12)
 
 
 def test_light_keys_before_a_heavy_one_keep_their_normalisation():
@@ -255,8 +255,8 @@ def test_light_keys_before_a_heavy_one_keep_their_normalisation():
             assert log_z[i] == pytest.approx(logsumexp(2 * x[: i + 1] @ x[i] + w) - logsumexp(w), abs=1e-12)
     from attnflow.pairsums._prefix import seen_log_weight
 
-    found = jax.jit(lambda log_w: seen_log_weight(log_w, jnp.asarray(0.3), False))(log_w)
-    np.testing.assert_allclose(found, [logsumexp(log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))) for i in range(5)])
+    actual = jax.jit(lambda log_w: seen_log_weight(log_w, jnp.asarray(0.3), False))(log_w)
+    np.testing.assert_allclose(actual, [logsumexp(log_w[: i + 1] - 0.3 * (i - np.arange(i + 1))) for i in range(5)])
 
 
 SIGMOID = Pointwise(jax.nn.sigmoid, jax.nn.log_sigmoid)
@@ -278,10 +278,10 @@ def test_logarithms_of_weights_do_not_underflow(kind):
     scores = beta * x @ x.T + np.where(seen, 0, -np.inf)
     for given_w, w in ((None, np.full(N, -np.log(N))), (log_w, log_w)):
         expected = scores + w
-        found = weights(x, beta, given_w, pairs_of(kind))
-        np.testing.assert_allclose(found, expected - logsumexp(expected, axis=1, keepdims=True), rtol=1e-12, atol=1e-9)
-    found = weights(x, beta, None, pairs_of(kind), sigmoid=True)
-    np.testing.assert_allclose(found, log_expit(beta * x @ x.T) + np.where(seen, -np.log(N), -np.inf), rtol=1e-12)
+        actual = weights(x, beta, given_w, pairs_of(kind))
+        np.testing.assert_allclose(actual, expected - logsumexp(expected, axis=1, keepdims=True), rtol=1e-12, atol=1e-9)
+    actual = weights(x, beta, None, pairs_of(kind), sigmoid=True)
+    np.testing.assert_allclose(actual, log_expit(beta * x @ x.T) + np.where(seen, -np.log(N), -np.inf), rtol=1e-12)
 
 
 def test_logarithms_with_positional_weights_that_sum_to_one():
@@ -314,21 +314,23 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_does_not_fit_is_refused(what):
-    given = dict(score=af.pairsums.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
+def test_arrays_that_do_not_fit_are_refused(what):
+    arguments = dict(score=af.pairsums.Inner(1.0), x=X, y=X, values=1.0) | BAD[what]
     with pytest.raises(InputError, match=r"\.$"):
-        af.pairsums.pair_sums(given.pop("score"), given.pop("x"), given.pop("y"), given.pop("values"), **given)
+        af.pairsums.pair_sums(
+            arguments.pop("score"), arguments.pop("x"), arguments.pop("y"), arguments.pop("values"), **arguments
+        )
 
 
 @pytest.mark.parametrize(
     "skip", ["abc", 1.5, np.zeros((2, 2), int), np.array([0.5, 1.0]), (np.arange(3),), np.ones(3, bool)]
 )
-def test_labels_that_are_none(skip):
+def test_bad_labels_are_refused(skip):
     with pytest.raises(InputError, match=r"\.$"):
         af.pairsums.Full(skip=skip)
 
 
 @pytest.mark.parametrize("rows", ["first", [0.5], 3, [7], [True]])
-def test_rows_that_are_none(rows):
+def test_bad_rows_are_refused(rows):
     with pytest.raises(InputError, match=r"\.$"):
         af.pairsums.pair_weights(af.pairsums.Inner(1.0), X, X, rows=rows)

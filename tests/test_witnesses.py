@@ -18,6 +18,7 @@ from witnesses import (
     hardmax_layers,
     line_modes,
     random_layers,
+    relu_transport,
     sphere_draws,
     staircases,
     zero_temperature,
@@ -26,17 +27,17 @@ from witnesses import (
 CLAIMS = {claim.id: claim for e in registry.entries("experiment").values() for claim in e.claims}
 
 
-def agree(id, found, rel=1.0):
+def agree(id, actual, rel=1.0):
     """Whether a witness's numbers are what the claim expects, within (a part of) its own tolerance."""
     claim = CLAIMS[id]
     expected = np.asarray(claim.expected, float)
     slack = rel * claim.tolerance * (np.abs(expected) if claim.tolerance_kind == "rel" else 1.0)
-    np.testing.assert_array_less(np.abs(np.asarray(found, float) - expected), slack + 1e-15, err_msg=id)
+    np.testing.assert_array_less(np.abs(np.asarray(actual, float) - expected), slack + 1e-15, err_msg=id)
 
 
-def near(expected, found, error):
+def near(expected, actual, error):
     """Within five standard errors, which are small enough to tell."""
-    assert error < 0.2 * abs(expected) and abs(found - expected) < 5 * error, (expected, found, error)
+    assert error < 0.2 * abs(expected) and abs(actual - expected) < 5 * error, (expected, actual, error)
 
 
 def test_witnesses_do_not_import_the_library():
@@ -50,8 +51,8 @@ def test_causal_closed_forms():
     agree("correlations-two-time", [causal_tokens.two_time(1, s, a, 1.0) for s in sources])
     agree("correlations-equal-time", [causal_tokens.equal_time(1, s, a, 1.0) for s in sources])
     at = (np.arange(499) + 0.5) / 500
-    found = np.interp(0.1, at, causal_tokens.equal_time_matrix(500, a, 1.0))
-    assert found == pytest.approx(CLAIMS["correlations-equal-time-slowly"].expected[0], abs=1e-4)
+    actual = np.interp(0.1, at, causal_tokens.equal_time_matrix(500, a, 1.0))
+    assert actual == pytest.approx(CLAIMS["correlations-equal-time-slowly"].expected[0], abs=1e-4)
     agree("retrieval-critical-times", [causal_tokens.critical_time(beta, 1.0) for beta in (0.5, 1, 2, 3)])
     least = [causal_tokens.least(t, 1.0) for t in (0.5, 1, 1.5, 2)]
     agree("retrieval-argmin", [s for s, _ in least])
@@ -98,12 +99,12 @@ def test_the_response_of_the_last_token_is_its_derivative():
                 theta = theta + h / 6 * (k + 2 * k2 + 2 * k3 + k4)
             return theta[0, -1]
 
-        found = causal_tokens.response(theta, w, 1.5, 1.0, 1, softmax)[0, 0]
+        actual = causal_tokens.response(theta, w, 1.5, 1.0, 1, softmax)[0, 0]
         for k in range(n - 1):
             step = 1e-5 * np.eye(n)[k]
             slope = (last(theta + step) - last(theta - step)) / 2e-5
             expected = n * slope * math.cos(last(theta) - theta[0, k])
-            assert found[k] == pytest.approx(expected, abs=1e-7)
+            assert actual[k] == pytest.approx(expected, abs=1e-7)
 
 
 def test_causal_clusters():
@@ -115,19 +116,19 @@ def test_causal_clusters():
 
 @pytest.mark.parametrize(("name", "kind", "beta"), [("W32", "SA", 9.0), ("figure", "SA", 2000.0), ("S2", "SA", 9.0)])
 def test_staircases(name, kind, beta):
-    found = {left: (t, energy) for t, left, energy in staircases.merges(staircases.tokens(name), beta, kind)}
+    merges = {left: (t, energy) for t, left, energy in staircases.merges(staircases.tokens(name), beta, kind)}
     ids = [id for id in CLAIMS if id.startswith(f"staircase-times-{name.lower()}-{kind.lower()}-{beta:g}-")]
     assert ids
     for id in ids:
         times = CLAIMS[id].expected
-        agree(id, [math.exp(found[left][0]) for left in range(len(times), 0, -1)], 1.2)
+        agree(id, [math.exp(merges[left][0]) for left in range(len(times), 0, -1)], 1.2)
     if name == "W32":
-        agree("staircase-energies-w32-sa-9-from-3", [found[3][1], found[2][1]], 1.2)
+        agree("staircase-energies-w32-sa-9-from-3", [merges[3][1], merges[2][1]], 1.2)
 
 
 def test_merges_of_caps_and_of_two_clusters():
-    found = {left: t for t, left, _ in staircases.merges(staircases.tokens("caps"), 30.0)}
-    agree("separation-merges", [math.exp(found[left]) for left in (3, 2, 1)])
+    actual = {left: t for t, left, _ in staircases.merges(staircases.tokens("caps"), 30.0)}
+    agree("separation-merges", [math.exp(actual[left]) for left in (3, 2, 1)])
     agree("two-clusters-merging", [staircases.two_cluster_time(beta) for beta in (9.0, 30.0)])
     agree("two-clusters-reference", [staircases.two_cluster_time(beta) for beta in (9.0, 30.0)])
 
@@ -223,9 +224,18 @@ def test_draws_on_the_sphere():
 
 
 def test_modes_on_the_line():
-    found = line_modes.counts(np.random.default_rng(0), 1000, 100.0, 200)
-    for variable, row in zip(("modes", "inside"), found, strict=True):
+    actual = line_modes.counts(np.random.default_rng(0), 1000, 100.0, 200)
+    for variable, row in zip(("modes", "inside"), actual, strict=True):
         near(CLAIMS[f"gaussian-n1000-beta100-{variable}"].expected, row.mean(), row.std() / math.sqrt(200))
+
+
+def test_transport_on_the_line_and_on_grids():
+    agree("line-constant-mix2", relu_transport.constant("mix2", 20_001))
+    agree("line-constant-mix3", relu_transport.constant("mix3", 20_001))
+    assert relu_transport.divergence("mix2", 16) == pytest.approx(CLAIMS["line-mix2"].expected[0], rel=0.01)
+    for id, name in (("plane-grid-tv", "mix3"), ("plane-grid-moons", "moons")):
+        agree(id, [relu_transport.grid(name, n, inner=16)[0] for n in (8, 16, 32)])
+    agree("plane-grid-kl", 32**2 * relu_transport.grid("mix3", 32, inner=16)[1])
 
 
 def test_every_reference_table_has_a_witness_in_the_repository():

@@ -6,8 +6,8 @@
     run = af.simulate(af.SelfAttention(beta=9.0), x0, t1=30.0)
     af.energy(run)
 
-The names of a first program are here; everything else lives in the room of its subject, such as `af.reductions` or
-`af.diagnostics`, and nowhere else. Names are imported when they are first used, so that `attnflow --help` does not pay
+The most common names are here; every other name is in the module of its subject only, such as `af.reductions` or
+`af.diagnostics`. Names are imported when they are first used, so that `attnflow --help` does not pay
 for JAX.
 """
 

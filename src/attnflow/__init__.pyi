@@ -23,8 +23,10 @@ from .attention import Sinkhorn as Sinkhorn
 from .attention import Softmax as Softmax
 from .attention import Unnormalized as Unnormalized
 from .citations import cite as cite
+from .constructions import approximate_map as approximate_map
 from .constructions import interpolate as interpolate
 from .constructions import match_measures as match_measures
+from .constructions import transport as transport
 from .diagnostics import attention_matrix as attention_matrix
 from .diagnostics import classify as classify
 from .diagnostics import clusters as clusters

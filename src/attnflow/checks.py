@@ -22,15 +22,15 @@ def finite_array(name: str, values: Any) -> np.ndarray:
     if not is_concrete(values):
         raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
     try:
-        given = np.asarray(values)
-        if given.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
+        raw = np.asarray(values)
+        if raw.dtype.kind in "SUbmM":  # NumPy would read the text "1", True and dates as numbers
             raise TypeError
-        array = np.asarray(np.real(given), float)
+        array = np.asarray(np.real(raw), float)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
     except OverflowError:
         raise InputError(f"{name} has an entry beyond the range of float64; rescale.") from None
-    if given.dtype.kind == "c":
+    if raw.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; give real ones.")
     if not np.isfinite(array).all():
         if array.ndim == 0:
@@ -64,6 +64,13 @@ def whole(name: str, value: Any, least: int = 1, most: int | None = None) -> int
     if count > most:
         raise InputError(f"{name} = {shown(count)} is too large; take at most {most}.")
     return count
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False; text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool):
+        raise InputError(f"{name} = {shown(value)} is neither True nor False.")
+    return bool(value)
 
 
 def real(name: str, value: Any) -> float:
@@ -102,7 +109,7 @@ def real_array(name: str, value: Any, ndim: int) -> Array:
 
 
 def reals(name: str, values: Any, *, infinite: bool = False) -> Array:
-    """Real numbers of any shape for JAX; what is known of them is checked, what is traced is taken as it is.
+    """Real numbers of any shape for JAX; concrete values are checked, traced ones are accepted.
 
     NaN is refused, and infinity unless `infinite`; so is a finite number that only the other precision can write.
     """

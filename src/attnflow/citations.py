@@ -223,7 +223,7 @@ def _keys(thing: Any) -> list[str]:
     model = getattr(thing, "model", None)
     parts = [thing, getattr(thing, "attention", None), model, getattr(model, "attention", None)]
     keys = [key for part in parts for key in _own(part)]
-    if isinstance(paper := getattr(thing, "paper", None), str):  # an experiment rests on one
+    if isinstance(paper := getattr(thing, "paper", None), str):  # an experiment names one paper
         keys.append(paper)
     if not keys:
         raise InputError(

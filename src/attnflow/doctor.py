@@ -1,6 +1,6 @@
 """Is this installation sound? Versions, devices, precision, pair sums against NumPy, engines, extras, cache.
 
-Nothing here raises: what goes wrong in a check is the finding of that check. JAX's global settings are left alone.
+Nothing here raises: an error in a check is the finding of that check. JAX's global settings are left alone.
 """
 
 import math
@@ -54,7 +54,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Look at everything; takes a few seconds."""
+    """Run all checks; this takes a few seconds."""
     start = time.perf_counter()
     sections = (_versions, _machine, _precision, _kernels, _engines, _extras, _folders)
     checks = tuple(check for section in sections for check in _guarded(section))
@@ -146,8 +146,8 @@ def _kernels() -> Iterator[Check]:
     mean, log_z = e @ values / e.sum(axis=1, keepdims=True), np.log(e.sum(axis=1)) + scores.max(axis=1)
     for name, engine in engines("pair-sum engine").items():
         for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-4)):
-            given = Problem(601, 1103, 3, 2, 3, jnp.dtype(dtype), Inner(2.0), Exponential(), exact=False, unit=False)
-            if engine.why_not(given) is not None:
+            problem = Problem(601, 1103, 3, 2, 3, jnp.dtype(dtype), Inner(2.0), Exponential(), exact=False, unit=False)
+            if engine.why_not(problem) is not None:
                 continue
             with jax.enable_x64(dtype == "float64"):
                 arrays = [jnp.asarray(a, dtype) for a in (x, y, values, log_w)]
@@ -213,6 +213,6 @@ def _folders() -> Iterator[Check]:
         detail = f"{folder} is not writable ({error.strerror}); name another with ATTNFLOW_CACHE"
         yield Check("folders", "cache", "fails", detail)
     finally:
-        for path in made:  # nothing is left behind
+        for path in made:  # the check leaves no file
             if path.is_dir():
                 path.rmdir()

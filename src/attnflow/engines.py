@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from .errors import InputError, shown
 from .registry import entries, installed
 
-# What other packages derive theirs from; the functions below are for the rooms of this one.
+# Public: the base class for other packages. The functions below are for the rooms of this one.
 __all__ = ["AbstractEngine"]
 
 Kind = Literal["pair-sum engine", "trajectory engine"]
@@ -26,13 +26,13 @@ class AbstractEngine(abc.ABC):
 
     - `name`: what users write, `kernel="native"` or `engine="native"`.
     - `why_not(problem)`: why the engine cannot do it, a clause that ends in no full stop; `None` if it can.
-    - `cost(problem)`: the seconds it takes, roughly: only the order of the engines matters. Asked where there is no
-      objection. Ours are made of thresholds that were measured (docs/speed.md), and no promise.
+    - `cost(problem)`: the seconds it takes, roughly: only the order of the engines matters. Called where `why_not`
+      is `None`. Ours are made of measured thresholds (docs/speed.md), and are rough.
     - `run(problem, inputs)`: the work.
     """
 
     kind: ClassVar[Kind]
-    argument: ClassVar[str]  # what the choice is called where users make it
+    argument: ClassVar[str]  # the keyword with which users choose
     noun: ClassVar[str]
     name: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""What can go wrong, said in one sentence that names the value and the remedy.
+"""Errors, each with one sentence that names the value and the remedy.
 
 Every error the library foresees derives from `AttnflowError`, so that the command line can print its sentence and
 leave with exit code 2; anything else that escapes is a crash (exit code 3).
@@ -24,7 +24,7 @@ class SolveError(AttnflowError, RuntimeError):
 
 
 class AttnflowWarning(UserWarning):
-    """The library corrected something for the user, and says what."""
+    """The library corrected an input, or doubts a result; the sentence says which."""
 
 
 def shown(value: object) -> str:

@@ -1,15 +1,19 @@
-"""Writing files so that a reader sees the old one or the new one, never half of one."""
+"""Writing files so that a reader sees the old one or the new one, never half of one; and reading JSON."""
 
+import json
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from .errors import FileError, InputError, shown
 
+Read = TypeVar("Read")
+
 
 def path_of(path: Any) -> Path:
-    """A path as users give it: text, or what stands for a path."""
+    """A path as users give it: text or a path-like object."""
     try:
         text = os.fspath(path)
         if isinstance(text, str) and text and "\0" not in text:
@@ -44,6 +48,35 @@ def write_atomically(path: str | os.PathLike, data: bytes | str) -> Path:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def read_json(path: str | os.PathLike, build: Callable[[Any], Read], what: str, written_by: str = "`save`") -> Read:
+    """What `build` makes of the JSON in a file; `what` says in a refusal what it should have been."""
+    try:
+        text = path_of(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no JSON text; give a file written by {written_by}.") from None
+    return parse_json(text, build, what, str(path), f"give a file written by {written_by}")
+
+
+def parse_json(text: str, build: Callable[[Any], Read], what: str, source: str, remedy: str) -> Read:
+    """What `build` makes of a JSON text."""
+    return parsed(lambda: build(json.loads(text, parse_constant=_no_number)), what, source, remedy)
+
+
+def parsed(build: Callable[[], Read], what: str, source: str, remedy: str) -> Read:
+    """What `build` makes of foreign data; anything that goes wrong on the way is the data's fault."""
+    try:
+        return build()
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{source} is no {what} ({why}); {remedy}.") from None
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
 
 
 def cache_folder() -> Path:

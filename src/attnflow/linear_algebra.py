@@ -1,4 +1,4 @@
-"""Factors of covariances, and the invariant spaces that theorems ask for."""
+"""Factors of covariances, and the invariant spaces in the assumptions of theorems."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,8 +16,8 @@ def covariance_factor(name: str, value: Any) -> np.ndarray:
     They may be off by the rounding of the precision they came in, relative to the largest entry.
     """
     Sigma = finite_array(name, value)
-    given = np.asarray(value).dtype
-    rounding = max(1e-9, 64 * float(np.finfo(given).eps)) if np.issubdtype(given, np.floating) else 1e-9
+    dtype = np.asarray(value).dtype
+    rounding = max(1e-9, 64 * float(np.finfo(dtype).eps)) if np.issubdtype(dtype, np.floating) else 1e-9
     size = np.abs(Sigma).max(axis=(-2, -1))
     turned = np.swapaxes(Sigma, -2, -1)
     if np.any(np.abs(Sigma - turned).max(axis=(-2, -1)) > rounding * size):

@@ -94,11 +94,11 @@ def programs(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[s
 
 
 def _chosen(settings: Mapping[str, Any], factory: Callable[..., Any]) -> dict[str, str]:
-    """What the settings say of each matrix; Q and K come together, and what is the identity is left out."""
-    given = {name: settings.get(name) or "identity" for name in MATRICES}
-    for name, text in given.items():
+    """The setting of each matrix; Q and K come together, and identities are left out."""
+    texts = {name: settings.get(name) or "identity" for name in MATRICES}
+    for name, text in texts.items():
         _check_text(name, text)
-    chosen = {name: text.strip() for name, text in given.items()}
+    chosen = {name: text.strip() for name, text in texts.items()}
     chosen = {name: text for name, text in chosen.items() if text != "identity"}
     if "Q" in chosen or "K" in chosen:
         chosen = {"Q": "identity", "K": "identity", **chosen}

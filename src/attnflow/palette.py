@@ -10,4 +10,4 @@ PALETTE = {
     "yellow": "#F0E442",
     "black": "#000000",
 }
-"""The colours of Okabe and Ito, told apart with every kind of colour vision; curves take them in this order."""
+"""The colours of Okabe and Ito, distinct for every kind of colour vision; curves take them in this order."""

@@ -40,7 +40,7 @@ def inverse_temperature(beta: Any) -> Any:
 
 
 def _least(value: Any) -> float | None:
-    """The least value of a number or of a schedule that lists its values; `None` where they cannot be looked at."""
+    """The least value of a number or of a schedule that lists its values; `None` where they are traced."""
     values = getattr(value, "values", None) if isinstance(value, eqx.Module) else value
     return None if values is None or not is_concrete(values) else float(np.min(np.asarray(values)))
 

@@ -1,4 +1,4 @@
-"""What the library has, as data: attention maps, models, initial laws, experiments, engines, schemes.
+"""The contents of the library, as data: attention maps, models, initial laws, experiments, engines, schemes.
 
 A module in one of the rooms below that defines an `Entry` (or an `Experiment`, an engine, a scheme) is found by walking
 the package on demand; other distributions add theirs through an entry point whose group is the room's dotted name, for
@@ -63,7 +63,7 @@ class Param:
     def check(self, name: str, value: Any) -> Any:
         """`value` as this parameter's type: refused if it is of another kind, or outside the bounds.
 
-        A whole number may be written `2.0`; nothing else is bent (`bool("false")` is true, and `int(2.7)` is 2).
+        A whole number may be written `2.0`; nothing else is converted (`bool("false")` is true, and `int(2.7)` is 2).
         """
         # Numbers of NumPy and JAX are taken for what they hold.
         plain = value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
@@ -97,6 +97,7 @@ class Entry:
     - `monotone`: `"increasing"` or `"decreasing"` if its declared energy is so along the flow on the sphere.
     - `closed_form`: `"module:function"` in `attnflow.reductions` that predicts it exactly from some initial state.
     - `papers`: keys for `attnflow cite`.
+    - `needs`: settings without which it makes no sense, such as the number of tokens it was built for.
     - `page`: whether `attnflow explore` can step it; a model that brings its own steps it cannot.
     """
 
@@ -110,15 +111,18 @@ class Entry:
     monotone: Literal["increasing", "decreasing"] | None = None
     closed_form: str | None = None
     papers: tuple[str, ...] = ()
+    needs: Mapping[str, str | int] = field(default_factory=dict)
     page: bool = True
 
     def __post_init__(self):
         if self.kind not in ROOMS or not callable(self.factory):
             known = ", ".join(ROOMS)
             raise InputError(f"an entry is one of {known} with a function that makes it; got {shown(self.kind)}.")
+        if not isinstance(self.page, bool):
+            raise InputError(f"page = {shown(self.page)} should be True or False.")
 
     def build(self, **values: Any) -> Any:
-        """Make the object from checked parameter values; what is not given takes its default."""
+        """Make the object from checked parameter values; the others take their defaults."""
         unknown = sorted(set(values) - set(self.params))
         if unknown:
             known = ", ".join(self.params) or "none"

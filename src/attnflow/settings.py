@@ -20,7 +20,7 @@ class Setting:
 
 
 KINDS: dict[str, Any] = {"model": "model", "attention": "attention", "init": "law"}  # settings that name an entry
-# Who sees whom, by name, and how a program writes it; those with a slope take it per token.
+# Pairs by name, and how a program writes them; those with a slope take it per token.
 PAIRS = {
     "full": "af.pairsums.Full()",
     "causal": "af.Causal()",
@@ -42,8 +42,8 @@ SETTINGS = {
     "pairs": Setting(
         str,
         "full",
-        "Who sees whom: full, causal (the past only), alibi (the past, fading by --slope), strict (the past without "
-        "oneself), positional (the same, fading by --slope, with positional weights that sum to one)",
+        "Which keys a token sees: full, causal (the past only), alibi (the past, fading by --slope), strict (the past "
+        "without oneself), positional (the same, fading by --slope, with positional weights that sum to one)",
     ),
     "slope": Setting(float, None, "Slope per token of --pairs alibi or positional"),
     "space": Setting(str, "sphere", "Where the tokens live: sphere or euclidean"),
@@ -94,24 +94,24 @@ def read_toml(path: Path) -> dict[str, Any]:
     return {name.replace("-", "_"): value for name, value in values.items()}
 
 
-def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+def complete(flags: Mapping[str, Any]) -> dict[str, Any]:
     """All settings: those given, checked, and the defaults of the others.
 
     Parameters of the model, the attention map and the law are there if they were given, as the values that are used.
     """
     extra = parameters()
-    unknown = sorted(set(given) - set(SETTINGS) - set(extra))
+    unknown = sorted(set(flags) - set(SETTINGS) - set(extra))
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join([*SETTINGS, *extra])}.")
     settings = {name: s.default for name, s in SETTINGS.items()}
-    settings |= {name: _typed(name, value, SETTINGS[name].type) for name, value in given.items() if name in SETTINGS}
+    settings |= {name: _typed(name, value, SETTINGS[name].type) for name, value in flags.items() if name in SETTINGS}
     chosen = _chosen(settings)
-    for name in set(given) - set(SETTINGS):
+    for name in set(flags) - set(SETTINGS):
         owners = [entry for entry in chosen if name in entry.params]
         if not owners:
             _refuse(name, chosen)
         for entry in owners:
-            settings[name] = entry.params[name].check(name, given[name])
+            settings[name] = entry.params[name].check(name, flags[name])
     return settings
 
 
@@ -135,7 +135,7 @@ def _chosen(settings: Mapping[str, Any]) -> list[Any]:
 
 
 def _refuse(name: str, chosen: list[Any]) -> None:
-    """Say which of the chosen entries was thought to have the parameter."""
+    """Refuse a parameter that none of the chosen entries has, naming these entries."""
     from . import registry
 
     without_map = "attention" not in [entry.kind for entry in chosen]
@@ -169,11 +169,14 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         raise InputError(f"dtype {s['dtype']!r} is unknown; choose float64 or float32.")
     chosen = {entry.kind: (entry, _own(entry, s)) for entry in _chosen(s)}
     entry, values = chosen["model"]
+    if any(s[name] != value for name, value in entry.needs.items()):
+        needs = ", ".join(f"{name} = {value}" for name, value in entry.needs.items())
+        raise InputError(f"model {entry.name!r} is made for {needs}; choose these.")
     parts = {"space": spaces.SPACES[s["space"]](), "pairs": _pairs(s), "d": s["d"]}
     if "attention" in chosen:
         attention, own = chosen["attention"]
-        given = matrices(s, attention.factory)
-        parts["attention"] = attention.factory(**own, **given) if given else attention.build(**own)
+        named = matrices(s, attention.factory)
+        parts["attention"] = attention.factory(**own, **named) if named else attention.build(**own)
     elif any(s[name] for name in MATRICES):
         raise InputError(f"model {entry.name!r} takes no attention map, and so no Q, K or V; drop them.")
     if s["pairs"] != "full" and not takes(entry.factory, "pairs"):
@@ -182,7 +185,7 @@ def build(settings: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     law, values = chosen["law"]
     if s["seed"] < 0:
         raise InputError(f"seed = {s['seed']} is negative; choose a whole number from 0.")
-    if takes(law.factory, "key"):  # laws without chance take none
+    if takes(law.factory, "key"):  # deterministic laws take no key
         values["key"] = jax.random.key(s["seed"])
     x0 = law.factory(n=s["n"], d=s["d"], **values)
     options = {k: s[k] for k in ("t1", "save", "solver", "dt", "rtol", "atol", "max_steps")}

@@ -1,4 +1,4 @@
-"""How many threads this process may keep busy, and several calls at the same time."""
+"""The number of threads of this process, and calls in several threads."""
 
 import concurrent.futures
 import os
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def usable_cores() -> int:
-    """The cores this process may run on, or as many threads as `NPROC` says: XLA counts its own in the same way."""
-    said = os.environ.get("NPROC", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    """The number of cores of this process, or the value of `NPROC`: XLA counts its threads in the same way."""
+    threads = os.environ.get("NPROC", "")
+    if threads.isdecimal() and int(threads) > 0:
+        return int(threads)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

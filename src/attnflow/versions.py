@@ -14,7 +14,7 @@ def version(distribution: str) -> str:
 
 
 def requirements(distribution: str) -> list[str]:
-    """What a distribution needs, as its metadata say; nothing is known of one that is not installed."""
+    """What a distribution needs, as its metadata say; one that is not installed has none."""
     try:
         return importlib.metadata.requires(distribution) or []
     except importlib.metadata.PackageNotFoundError:

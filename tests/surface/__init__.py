@@ -15,11 +15,11 @@ _MECHANISM = {"table", "public", "relations", "samples"}
 
 def rows() -> dict[str, Row]:
     """All rows of the table, by name."""
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for module in pkgutil.iter_modules(__path__):
         if module.name in _MECHANISM:
             continue
         for row in importlib.import_module(f"{__name__}.{module.name}").ROWS:
-            assert row.label not in found, f"two rows are called {row.label}"
-            found[row.label] = row
-    return found
+            assert row.label not in rows, f"two rows are called {row.label}"
+            rows[row.label] = row
+    return rows

@@ -72,7 +72,7 @@ ROWS = [
         translation=same,
         scale=None,
         splitting=None,
-        read=lambda found: found.masses,
+        read=lambda result: result.masses,
         without={**VALUES, "scale": "eps is a distance and does not scale", "splitting": "labels belong to tokens"},
     ),
     Call(
@@ -80,7 +80,7 @@ ROWS = [
         case="run",
         arguments=lambda: {"tokens": run(weighted=True), "eps": 0.5},
         run="tokens",
-        read=lambda found: (found.count, found.masses),
+        read=lambda result: (result.count, result.masses),
         without=VALUES,
     ),
     ResultOf("diagnostics.Clusters", row="clusters"),
@@ -185,5 +185,5 @@ ROWS = [
     ResultOf("diagnostics.Separation", row="diagnostics.separation_report"),
     Call("diagnostics.staircase", arguments=lambda: {"run": long_run(), "clock": "log"}, without=VALUES),
     ResultOf("diagnostics.Staircase", row="diagnostics.staircase"),
-    ResultOf("diagnostics.Plateau", row="diagnostics.staircase", part=lambda found: found.plateaus[0]),
+    ResultOf("diagnostics.Plateau", row="diagnostics.staircase", part=lambda result: result.plateaus[0]),
 ]

@@ -126,7 +126,7 @@ ROWS = [
     Call(
         "reductions.localization.minimizer",
         arguments=lambda: {"perceptron": perceptron(), "beta": 1.0, "atoms": 8},
-        read=lambda found: found.energy,
+        read=lambda result: result.energy,
         without=ON_HOST,
     ),
     Call(
@@ -137,7 +137,7 @@ ROWS = [
             "perceptron": perceptron(),
             "beta": 1.0,
         },
-        read=lambda found: found.energy,
+        read=lambda result: result.energy,
         without=ON_HOST,
     ),
     ResultOf("reductions.localization.Certificate", row="reductions.localization.certificate"),

@@ -9,6 +9,8 @@ from .table import Call, ResultOf, arguments, same
 ON_HOST = {"jit": "NumPy and SciPy compute it: values cannot be traced"}
 ANGLES = np.array([0.1, 1.2, 2.0, 3.5, 5.9])
 OTHER_ANGLES = np.array([0.4, 2.2, 4.1, 5.0])
+LAWS = np.stack([POINTS, 1.3 * POINTS[::-1]], axis=1)  # five sequences of two tokens
+PLACES = "weights are those of positions, which both sequences share"
 
 
 def clouds(**more):
@@ -72,14 +74,22 @@ ROWS = [
             "junk:y:shape": "leading axes are a batch",
         },
     ),
-    Call(
-        "measures.conditional_wasserstein",
-        arguments=arguments(xs=POINTS, ys=OTHERS, p=2),
-        points=("xs", "ys"),
-        rotation=same,
-        translation=same,
-        scale=1,
-        without={**ON_HOST, "permutation": "tokens of a sequence have an order", "splitting": "it takes no weights"},
+    *(
+        Call(
+            "measures.conditional_wasserstein",
+            case=case,
+            arguments=arguments(xs=xs, ys=ys, p=2, **more),
+            points=("xs", "ys"),
+            rotation=same,
+            translation=same,
+            scale=1,
+            without={**ON_HOST, "permutation": "tokens of a sequence have an order", "splitting": PLACES},
+        )
+        for case, xs, ys, more in (
+            ("sequences", POINTS, POINTS[::-1].copy(), {"weights": WEIGHTS}),
+            ("laws", LAWS[:3], LAWS[2:], {"weights": np.array([0.4, 0.6])}),
+            ("piecewise", POINTS, OTHERS, {"relax": "piecewise"}),
+        )
     ),
     Call(
         "measures.two_diracs",
@@ -98,7 +108,7 @@ ROWS = [
     Call(
         "measures.sinkhorn_divergence",
         arguments=clouds(eps=0.5, tol=1e-9),
-        read=lambda found: found.value,
+        read=lambda result: result.value,
         traced=("x", "y"),
         tolerance=1e-6,
         points=("x", "y"),

@@ -50,20 +50,20 @@ def public_names() -> dict[str, Any]:
 
 def _modules() -> list[tuple[str, types.ModuleType]]:
     """The namespaces: the package, the modules it exports, then its rooms and their packages."""
-    found: dict[str, tuple[str, types.ModuleType]] = {"attnflow": ("", af)}
+    modules: dict[str, tuple[str, types.ModuleType]] = {"attnflow": ("", af)}
     exported = [(f"{name}.", getattr(af, name)) for name in af.__all__ if name not in LEFT_OUT]
     for prefix, module in exported:
         if isinstance(module, types.ModuleType):
-            found.setdefault(module.__name__, (prefix, module))
+            modules.setdefault(module.__name__, (prefix, module))
     for info in pkgutil.iter_modules(af.__path__):
         if not info.name.startswith("_") and info.name not in LEFT_OUT:
             module = importlib.import_module(f"attnflow.{info.name}")
-            found.setdefault(module.__name__, (f"{info.name}.", module))
-    for prefix, module in list(found.values())[1:]:
+            modules.setdefault(module.__name__, (f"{info.name}.", module))
+    for prefix, module in list(modules.values())[1:]:
         for name in _namespaces(module):
             inner = getattr(module, name)
-            found.setdefault(inner.__name__, (f"{prefix}{name}.", inner))
-    return list(found.values())
+            modules.setdefault(inner.__name__, (f"{prefix}{name}.", inner))
+    return list(modules.values())
 
 
 def _namespaces(module: types.ModuleType) -> list[str]:

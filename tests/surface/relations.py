@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -55,11 +56,16 @@ def not_finite(result: Any) -> int:
     return sum(int((~np.isfinite(a)).sum()) for a in numbers(result) if a.dtype.kind in "fc")
 
 
-def close(got: Any, expected: Any, tolerance: float, what: str) -> None:
+def some_finite(result: Any) -> bool:
+    """Whether there is a number other than zero: of infinities, NaN and zeros most relations would hold for nothing."""
+    return any(bool(np.any(np.isfinite(a) & (a != 0))) for a in numbers(result))
+
+
+def close(actual: Any, expected: Any, tolerance: float, what: str) -> None:
     """The same numbers, up to a fraction of the largest of each array."""
-    got, expected = numbers(got), numbers(expected)
-    assert len(got) == len(expected) > 0, f"{what}: {len(got)} arrays in place of {len(expected)}"
-    for a, b in zip(got, expected, strict=True):
+    actual, expected = numbers(actual), numbers(expected)
+    assert len(actual) == len(expected) > 0, f"{what}: {len(actual)} arrays in place of {len(expected)}"
+    for a, b in zip(actual, expected, strict=True):
         assert a.shape == b.shape, f"{what}: shape {a.shape} in place of {b.shape}"
         assert np.array_equal(np.isfinite(a), np.isfinite(b)), f"{what}: other entries are finite: {a} and {b}"
         finite = np.isfinite(b)
@@ -97,8 +103,8 @@ def check_nonfinite(row: Call) -> None:
     for name, value in {**arrays, **plain}.items():
         for kind, bad in BAD_NUMBERS.items():
             if row.applies("nonfinite", name, kind):
-                given = _with_entry(value, bad) if name in arrays else bad
-                defects += _defects(row, name, kind, given, AttnflowError, nan_allowed=True)
+                argument = _with_entry(value, bad) if name in arrays else bad
+                defects += _defects(row, name, kind, argument, AttnflowError, nan_allowed=True)
     assert not defects, "\n".join(defects)
 
 
@@ -120,6 +126,14 @@ def check_junk(row: Call) -> None:
         for kind, value in kinds.items():
             if row.applies("junk", name, kind):
                 defects += _defects(row, name, kind, value, InputError)
+    assert not defects, "\n".join(defects)
+
+
+def check_switches(row: Call) -> None:
+    """What is True or False, named in the table or not, is no text: "no" would count as true."""
+    parameters = inspect.signature(row.object).parameters.values()
+    switches = [p.name for p in parameters if isinstance(p.default, bool) or str(p.annotation) == "bool | None"]
+    defects = [d for name in switches for d in _defects(row, name, "text", "no", InputError)]
     assert not defects, "\n".join(defects)
 
 
@@ -175,8 +189,8 @@ def check_float32(row: Call) -> None:
     expected = row.unchanged
     with jax.enable_x64(False):
         arrays, _, _ = arrays_and_numbers(row)
-        got = row.numbers(**{name: value.astype(np.float32) for name, value in arrays.items()})
-    close(got, expected, row.float32_tolerance, f"{row.label} in float32")
+        actual = row.numbers(**{name: value.astype(np.float32) for name, value in arrays.items()})
+    close(actual, expected, row.float32_tolerance, f"{row.label} in float32")
 
 
 def check_transformations(row: Call) -> None:
@@ -265,8 +279,8 @@ def check_translation(row: Call, seed: int) -> None:
 def check_scale(row: Call, exponent: float) -> None:
     """Points that are scaled together, by a power of two, which is exact: the result is homogeneous."""
     factor = 2.0 ** round(exponent * np.log2(10))
-    got = row.numbers(**_moved(row, lambda points: points * factor))
-    _compare(row, f"scaled by {factor:.3g}", got, lambda out, _: out * factor**row.scale, factor)
+    actual = row.numbers(**_moved(row, lambda points: points * factor))
+    _compare(row, f"scaled by {factor:.3g}", actual, lambda out, _: out * factor**row.scale, factor)
 
 
 def check_splitting(row: Call) -> None:
@@ -291,8 +305,8 @@ def _moved(row: Call, move: Any) -> dict[str, np.ndarray]:
     return {name: move(arguments[name]) for name in row.points}
 
 
-def _compare(row: Call, how: str, got: Any, expected: Any, change: Any) -> None:
-    close(got, [expected(a, change) for a in numbers(row.unchanged)], row.tolerance, f"{row.label} {how}")
+def _compare(row: Call, how: str, actual: Any, expected: Any, change: Any) -> None:
+    close(actual, [expected(a, change) for a in numbers(row.unchanged)], row.tolerance, f"{row.label} {how}")
 
 
 # A run or its array ---------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ ROWS = [
         without={**NO_ARRAY, "junk:name": "any text is a name", "junk:summary": "any text is a summary"},
     ),
     Abstract("engines.AbstractEngine"),
-    Constant("registry.ROOMS", reason="where entries are found"),
+    Constant("registry.ROOMS", reason="the packages that are searched for entries"),
     Call("registry.entries", arguments=arguments(kind="law"), without=CITED),
     Call("registry.get", arguments=arguments(kind="law", name="uniform"), without=CITED),
     *(

@@ -33,7 +33,7 @@ def long_run() -> af.Run:
 
 @functools.cache
 def hardmax_run() -> af.Run:
-    """Hardmax layers that have found their leaders."""
+    """Hardmax layers run until their leaders are final."""
     return af.simulate(af.HardmaxLayers(alpha=0.5), af.models.hardmax_cloud("faces"), t1=30.0, solver="layers")
 
 

@@ -28,7 +28,9 @@ ROWS = [
         without=ON_HOST,
     ),
     ResultOf("diagnostics.smoothness.Bounds", row="diagnostics.smoothness.bounds"),
-    ResultOf("diagnostics.smoothness.Bound", row="diagnostics.smoothness.bounds", part=lambda found: found.entries[0]),
+    ResultOf(
+        "diagnostics.smoothness.Bound", row="diagnostics.smoothness.bounds", part=lambda result: result.entries[0]
+    ),
     Call(
         "diagnostics.smoothness.adversarial_tokens",
         arguments=arguments(B=SYMMETRIC, beta=1.0, n=4, radius=1.0),

@@ -14,9 +14,9 @@ GEOMETRIC = ("permutation", "rotation", "translation", "scale", "splitting")
 Expected = Callable[[Any, Any], Any]
 
 
-def arguments(**given: Any) -> Callable[[], Mapping[str, Any]]:
-    """Arguments that cost nothing to make."""
-    return lambda: given
+def arguments(**arguments: Any) -> Callable[[], Mapping[str, Any]]:
+    """Arguments that are cheap to make."""
+    return lambda: arguments
 
 
 def same(out: Any, how: Any) -> Any:
@@ -151,7 +151,7 @@ class Call(Row):
 
 @dataclass(frozen=True)
 class ResultOf(Row):
-    """A class whose objects users get and do not make: the result of another row's call, `part` of it if given."""
+    """A class whose objects the library makes, not users: the result of another row's call, `part` of it if given."""
 
     row: str = ""
     part: Callable[[Any], Any] | None = None

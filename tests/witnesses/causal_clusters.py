@@ -10,7 +10,7 @@ TIMES = (5.0, 10.0, 25.0, 75.0, 150.0)
 
 def two_ends(rng, draws, values=(1.0, 0.3, -0.5), n=32, h=0.25, t=150.0, batch=100):
     """For each draw, whether tokens are at both ends of the leading axis at the time t; beta = 1, Q = K = I."""
-    V, past, found = np.array(values), np.tril(np.ones((n, n))), []
+    V, past, actual = np.array(values), np.tril(np.ones((n, n))), []
 
     def velocity(x):
         p = past * np.exp(x @ np.swapaxes(x, -1, -2))
@@ -26,13 +26,13 @@ def two_ends(rng, draws, values=(1.0, 0.3, -0.5), n=32, h=0.25, t=150.0, batch=1
             c = velocity(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
             x /= np.linalg.norm(x, axis=-1, keepdims=True)
-        found.append((x[..., 0].min(axis=1) < 0) & (x[..., 0].max(axis=1) > 0))
-    return np.concatenate(found)
+        actual.append((x[..., 0].min(axis=1) < 0) & (x[..., 0].max(axis=1) > 0))
+    return np.concatenate(actual)
 
 
 def clusters(rng, draws, n=200, beta=64.0, gap=0.05, batch=4):
     """Numbers of clusters on the circle at `TIMES`, `(draws, 5)`: gaps between neighbours above 0.05."""
-    past, found = np.tril(np.ones((n, n))), []
+    past, actual = np.tril(np.ones((n, n))), []
 
     def velocity(theta):
         c, s = np.cos(theta), np.sin(theta)
@@ -53,19 +53,19 @@ def clusters(rng, draws, n=200, beta=64.0, gap=0.05, batch=4):
             turn = np.sort(theta % (2 * np.pi), axis=1)
             gaps = np.diff(np.concatenate([turn, turn[:, :1] + 2 * np.pi], axis=1), axis=1)
             counted.append(np.maximum((gaps > gap).sum(axis=1), 1))
-        found.append(np.stack(counted, axis=1))
-    return np.concatenate(found)
+        actual.append(np.stack(counted, axis=1))
+    return np.concatenate(actual)
 
 
 def strong_centers(rng, n, d, delta, draws):
     """How many tokens are farther than delta from all earlier ones, for each draw."""
-    found = []
+    actual = []
     for _ in range(draws):
         x = rng.standard_normal((n, d))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         near = np.tril(x @ x.T > np.cos(delta), -1).any(axis=1)
-        found.append(n - near.sum())
-    return np.array(found)
+        actual.append(n - near.sum())
+    return np.array(actual)
 
 
 def table():

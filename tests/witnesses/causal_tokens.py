@@ -1,6 +1,6 @@
 """Causal tokens with ALiBi weights: closed forms by Bessel functions and quadrature, simulation by NumPy.
 
-docs/theory/lost-in-the-middle.md. The derivative of the last token by the first places of all others, which the
+docs/theory/lost-in-the-middle.md. The derivative of the last token in the initial positions of all others, which the
 response estimator needs, is written out and taken back through the steps of Runge and Kutta.
 """
 
@@ -98,8 +98,8 @@ def critical_time(beta, slope, classes=8, modes=20):
 
 
 def minimum(function, low, high):
-    found = minimize_scalar(function, bounds=(low, high), method="bounded", options={"xatol": 1e-11})
-    return found.x, found.fun
+    result = minimize_scalar(function, bounds=(low, high), method="bounded", options={"xatol": 1e-11})
+    return result.x, result.fun
 
 
 def least(t, slope):
@@ -155,15 +155,15 @@ def response(theta, w, beta, t, modes, softmax=False):
 
 def simulated(rng, n, beta, replicas, modes=1, slope=1.0, t=1.0, softmax=False, batch=16):
     """The response of every replica, averaged by `reduce` later: `(replicas, modes, n - 1)`."""
-    w, found = weights(n, slope), []
+    w, actual = weights(n, slope), []
     for _ in range(replicas // batch):
-        found.append(response(rng.uniform(0, 2 * np.pi, (batch, n)), w, beta, t, modes, softmax))
-    return np.concatenate(found)
+        actual.append(response(rng.uniform(0, 2 * np.pi, (batch, n)), w, beta, t, modes, softmax))
+    return np.concatenate(actual)
 
 
 def on_the_sphere(rng, n, beta, replicas, softmax, slope=1.0, t=1.0, batch=64):
     """N <x_last(t), y> for y = x_k(0), less that of x_last(0), which has mean zero: mean over sources 1 to n - 2."""
-    w, found = weights(n, slope), []
+    w, actual = weights(n, slope), []
 
     def velocity(x):
         p = w * np.exp(beta * (x @ np.swapaxes(x, -1, -2)))
@@ -182,8 +182,8 @@ def on_the_sphere(rng, n, beta, replicas, softmax, slope=1.0, t=1.0, batch=64):
             x = x + STEP / 6 * (a + 2 * b + 2 * c + velocity(x + STEP * c))
             x /= np.linalg.norm(x, axis=-1, keepdims=True)
         moved = (x[:, -1] - first[:, -1])[:, None]
-        found.append(n * (moved * first[:, 1 : n - 1]).sum(axis=-1).mean(axis=1))
-    return np.concatenate(found)
+        actual.append(n * (moved * first[:, 1 : n - 1]).sum(axis=-1).mean(axis=1))
+    return np.concatenate(actual)
 
 
 def mean(values):
@@ -241,8 +241,8 @@ def table():
             )
     n = np.arange(1, 7)
     omega = np.exp(-((np.pi * n / 8) ** 2) / 2)
-    found = bins(np.einsum("rms,m->rs", simulated(rng, 128, 1.0, 12_000, modes=6), omega))
-    value, error = mean(found)
+    actual = bins(np.einsum("rms,m->rs", simulated(rng, 128, 1.0, 12_000, modes=6), omega))
+    value, error = mean(actual)
     at = (np.arange(127) + 0.5) / 128
     matrix = sum(o * matrix_form(128, k * k * iv(k, 1.0), 1.0) for k, o in zip(n, omega, strict=True))
     print("profile", value.round(4), error.round(4))

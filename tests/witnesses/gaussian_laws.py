@@ -77,11 +77,11 @@ def w2(a, S, b, T):
 # Figures of the paper: dSigma/dt = V Sigma A Sigma + (its transpose).
 
 
-def until(seed, wanted):
+def until(seed, accept):
     draw = np.random.RandomState(seed)
     while True:
         Q, K = draw.randn(2, 2), draw.randn(2, 2)
-        if wanted(*np.linalg.eigvalsh(K.T @ Q + Q.T @ K)):
+        if accept(*np.linalg.eigvalsh(K.T @ Q + Q.T @ K)):
             return K.T @ Q / np.sqrt(2)
 
 
@@ -98,7 +98,7 @@ def cone(x, y):
 
 
 def blow_up_time(V, A, S, most=60.0):
-    """When the covariance is infinite; infinity, if it comes to rest or to nothing instead.
+    """When the covariance is infinite; infinity, if it converges instead.
 
     With the clock dtau = tr(Sigma) dt the shape U = Sigma/tr(Sigma) and log tr(Sigma) stay finite, and t is the
     integral of 1/tr(Sigma). Steps go on until what is left of it, 1/tr over the rate, is below rounding.
@@ -127,15 +127,15 @@ def blow_up_time(V, A, S, most=60.0):
 
 def fates():
     """F5 on the 7 x 7 grid: (x, y, t*) of those that blow up, and how many starts there are."""
-    grid, found, total = np.linspace(-0.9, 0.9, 7), [], 0
+    grid, actual, total = np.linspace(-0.9, 0.9, 7), [], 0
     for x in grid:
         for y in grid:
             if np.hypot(x, y) < 1 - 1e-9:
                 total += 1
                 t = blow_up_time(*both(), cone(x, y))
                 if np.isfinite(t):
-                    found.append((x, y, t))
-    return sorted(found, key=lambda row: row[-1]), total
+                    actual.append((x, y, t))
+    return sorted(actual, key=lambda row: row[-1]), total
 
 
 def rank_histogram(d):

@@ -33,7 +33,7 @@ def places(x):
 
 
 def leaders(xs):
-    """The layers from which somebody stands at each of the last places for good: others come there later."""
+    """For each final position, the first layer from which a token stays there; other tokens arrive later."""
     stay = np.linalg.norm(xs - xs[-1], axis=-1) < 1e-9
     since = np.array([len(column) - np.argmin(column[::-1]) if not column.all() else 0 for column in stay.T])
     group = places(xs[-1])

@@ -32,11 +32,11 @@ def modes(x, beta, per_width=20):
 
 def counts(rng, n, beta, draws):
     """All modes, and those up to the end of the belt, `(2, draws)`."""
-    end, found = belt_end(n, beta), []
+    end, actual = belt_end(n, beta), []
     for _ in range(draws):
         at = modes(rng.standard_normal(n), beta)
-        found.append((len(at), np.sum(np.abs(at) <= end)))
-    return np.array(found).T
+        actual.append((len(at), np.sum(np.abs(at) <= end)))
+    return np.array(actual).T
 
 
 TABLE = {
@@ -53,8 +53,8 @@ TABLE = {
 
 def table():
     for (n, beta), draws in TABLE.items():
-        found = counts(np.random.default_rng(0), n, beta, draws)
-        value, error = found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(draws)
+        actual = counts(np.random.default_rng(0), n, beta, draws)
+        value, error = actual.mean(axis=1), actual.std(axis=1, ddof=1) / np.sqrt(draws)
         print(
             f"n = {n}, beta = {beta:g}:", *(f"{v:.4f}±{e:.4f}" for v, e in zip(value, error, strict=True)), flush=True
         )

@@ -70,10 +70,10 @@ def argmax_time(n, nodes=24, points=1601):
     low, high, total = np.log(1 / n), np.log(0.9 + 1 / n), 0.0
     for x, weight in zip(np.exp(low + (high - low) / 2 * (z + 1)), w * (high - low) / 2, strict=True):
         q = x - 1 / n
-        given = (u[None, :] - q * u[:, None]) / np.sqrt(1 - q**2)  # y, given x
-        below = density[:, None] * ndtr(given)
+        y = (u[None, :] - q * u[:, None]) / np.sqrt(1 - q**2)  # y from x and the normal variable u
+        below = density[:, None] * ndtr(y)
         both = h * (np.cumsum(below, axis=0) - below / 2)
-        joint = density[:, None] * np.exp(-(given**2) / 2) / np.sqrt(2 * np.pi * (1 - q**2))
+        joint = density[:, None] * np.exp(-(y**2) / 2) / np.sqrt(2 * np.pi * (1 - q**2))
         total += weight * x / ((1 - q) * n * h * h * (joint * both ** (n - 1)).sum())
     return total
 
@@ -81,9 +81,9 @@ def argmax_time(n, nodes=24, points=1601):
 def table():
     rng = np.random.default_rng(0)
     for n in (16, 32, 128):
-        found = [collapse_time(rng, n, beta, 40_000) for beta in (1.0, 2.0, 3.0, 4.0, 8.0, np.inf)]
+        actual = [collapse_time(rng, n, beta, 40_000) for beta in (1.0, 2.0, 3.0, 4.0, 8.0, np.inf)]
         print(
-            f"n = {n}: times to 0.9 at beta = 1, 2, 3, 4, 8, inf", *(f"{t:.4f}±{e:.4f}" for t, e in found), flush=True
+            f"n = {n}: times to 0.9 at beta = 1, 2, 3, 4, 8, inf", *(f"{t:.4f}±{e:.4f}" for t, e in actual), flush=True
         )
     print("argmax", [round(argmax_time(n), 4) for n in (16, 32, 128)])
     for d, T in LATE.items():

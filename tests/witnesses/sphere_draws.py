@@ -41,12 +41,12 @@ def step(x, beta, h, scheme):
 
 def follow(x, beta, times, read, scheme="rk4", h=0.1):
     """`read(x)` at each of the times, in steps of h."""
-    found, k = [], 0
+    actual, k = [], 0
     for t in times:
         while k < round(t / h):
             x, k = step(x, beta, h, scheme), k + 1
-        found.append(read(x))
-    return np.array(found)
+        actual.append(read(x))
+    return np.array(actual)
 
 
 def fraction_met(x):
@@ -65,11 +65,11 @@ def clusters_on_circle(x):
 
 def draws(read, n, d, beta, times, count, seed=0, scheme="rk4"):
     """`(times, draws)` of what `read` says."""
-    rng, found = np.random.default_rng(seed), []
+    rng, actual = np.random.default_rng(seed), []
     for first in range(0, count, BATCH):
         x = uniform(rng, min(BATCH, count - first), n, d)
-        found.append(follow(x, beta, times, read, scheme))
-    return np.concatenate(found, axis=1)
+        actual.append(follow(x, beta, times, read, scheme))
+    return np.concatenate(actual, axis=1)
 
 
 def mean(values):
@@ -79,7 +79,7 @@ def mean(values):
 
 def modes_on_circle(rng, n, beta, draws, cells=4096):
     """Local maxima of the sum of exp(beta cos(angle - token)) on a fine grid, for each draw."""
-    grid, found = np.linspace(0, 2 * np.pi, cells, endpoint=False), []
+    grid, actual = np.linspace(0, 2 * np.pi, cells, endpoint=False), []
     kernel = np.fft.rfft(np.exp(beta * (np.cos(grid) - 1)))
     waves = np.arange(cells // 2 + 1)
     waves = waves[np.abs(kernel) > 1e-17 * np.abs(kernel[0])]
@@ -88,8 +88,8 @@ def modes_on_circle(rng, n, beta, draws, cells=4096):
         spectrum = np.zeros(cells // 2 + 1, complex)
         spectrum[waves] = kernel[waves] * np.exp(-1j * np.outer(waves, angle)).sum(axis=1)
         density = np.fft.irfft(spectrum, cells)
-        found.append(np.sum((density > np.roll(density, 1)) & (density >= np.roll(density, -1))))
-    return np.array(found)
+        actual.append(np.sum((density > np.roll(density, 1)) & (density >= np.roll(density, -1))))
+    return np.array(actual)
 
 
 MAP = {  # d, beta: draws, times
@@ -118,12 +118,12 @@ def table():
         print(f"{scheme}, d = 2, beta = 4, t = 5, 30:", value.round(4), error.round(4), flush=True)
     for beta in (4.0, 9.0, 16.0, 30.0):
         count = 1024
-        found = draws(clusters_on_circle, 32, 2, beta, (18, 30, 100), count)
-        value, error = mean(found)
+        actual = draws(clusters_on_circle, 32, 2, beta, (18, 30, 100), count)
+        value, error = mean(actual)
         print(f"clusters, beta = {beta:g}, t = 18, 30, 100:", value.round(4), error.round(4))
         print(
             "   counts of 1 to 9 clusters:",
-            [np.bincount(row, minlength=10)[1:10].tolist() for row in found],
+            [np.bincount(row, minlength=10)[1:10].tolist() for row in actual],
             flush=True,
         )
     for n, beta in ((32, 4.0), (32, 9.0), (32, 16.0), (32, 30.0), (32, 100.0), (256, 100.0)):

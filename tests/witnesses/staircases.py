@@ -58,7 +58,7 @@ def merges(x, beta, kind="SA", weights=None):
     """`(log t, clusters left, energy after)` of all merges."""
     n, d = x.shape
     w = np.full(n, 1 / n) if weights is None else np.asarray(weights, float)
-    near, log_t, found = 1e-3 / np.sqrt(beta), -np.inf, []
+    near, log_t, actual = 1e-3 / np.sqrt(beta), -np.inf, []
     while len(x) > 1:
         rows, columns = np.triu_indices(len(x), 1)
 
@@ -67,7 +67,7 @@ def merges(x, beta, kind="SA", weights=None):
             return np.linalg.norm(y[rows] - y[columns], axis=1).min() - near
 
         closest.terminal, closest.direction = True, -1
-        unit = log_velocity(x, w, beta, kind)[1]  # times are counted in the present one, which may be of any size
+        unit = log_velocity(x, w, beta, kind)[1]  # times are multiples of the present one, which may have any size
 
         def path(s, state, w=w, unit=unit, size=x.size):
             direction, speed = log_velocity(state[:size].reshape(-1, d), w, beta, kind)
@@ -86,8 +86,8 @@ def merges(x, beta, kind="SA", weights=None):
         keep = np.arange(len(x)) != b
         x[a], w[a] = mean / np.linalg.norm(mean), w[a] + w[b]
         x, w = x[keep], w[keep]
-        found.append((log_t, len(x), energy(x, w, beta)))
-    return found
+        actual.append((log_t, len(x), energy(x, w, beta)))
+    return actual
 
 
 def energy(x, w, beta):
@@ -131,8 +131,8 @@ def table():
         print(f"two clusters, beta = {beta:g}: {two_cluster_time(beta):.9g}")
     for name, kind, beta in CASES:
         last = merges(tokens(name), beta, kind)[-7:]
-        told = (f"10^{t / np.log(10):.7f} = {np.exp(t):.8g} -> {left} ({e:.9f})" for t, left, e in last)
-        print(f"{name}, {kind}, beta = {beta:g}:", *told, sep="\n  ", flush=True)
+        lines = (f"10^{t / np.log(10):.7f} = {np.exp(t):.8g} -> {left} ({e:.9f})" for t, left, e in last)
+        print(f"{name}, {kind}, beta = {beta:g}:", *lines, sep="\n  ", flush=True)
 
 
 if __name__ == "__main__":

@@ -72,12 +72,12 @@ def plane_distances(times=(0, 2, 4, 6, 8)):
     x /= np.linalg.norm(x, axis=1)[:, None]
     image = x * [1, 1, 0]
     image /= np.linalg.norm(image, axis=1)[:, None]
-    found = []
+    actual = []
     for t in times:
         moved = x * np.exp(t * np.array([2, 2, 1]))
         moved /= np.linalg.norm(moved, axis=1)[:, None]
-        found.append(np.sqrt(((moved - image) ** 2).sum(axis=1).mean()))
-    return np.array(found)
+        actual.append(np.sqrt(((moved - image) ** 2).sum(axis=1).mean()))
+    return np.array(actual)
 
 
 def turned(beta, t1, n=480, l_min=1e-12, h=0.05):

@@ -1,4 +1,4 @@
-"""What the page draws its controls from: made of the registry, so that later entries appear by themselves."""
+"""The data of the page's controls, made from the registry, so that new entries appear by themselves."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ def instruments(
     histogram: np.ndarray,
     attention: np.ndarray,
 ) -> bytes:
-    """What costs more to know than where the tokens are."""
+    """The expensive measurements of a state."""
     n, numbers = labels.size, map(_single, (eps, plateau))
     sizes = clusters, attention.shape[0]
     header = _INSTRUMENTS.pack(MAGIC, INSTRUMENTS, run, step, n, histogram.size, t, *numbers, *sizes)

@@ -1,8 +1,8 @@
 """Which requests the server answers: those of its own pages, under a name that means this machine.
 
 A page of another site can open a websocket to the loopback address, and a name that its owner controls can be made to
-point there (DNS rebinding). The first is refused by its Origin, the second by its Host. Pure ASGI, so that it stands
-before everything, websockets included.
+point there (DNS rebinding). The first is refused by its Origin, the second by its Host. Pure ASGI, so that it
+guards everything, websockets included.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""What is measured along a run: quickly at every state, and now and then what costs more.
+"""Measurements along a run: the cheap ones at every state, the expensive ones now and then.
 
 The numbers are those of `attnflow.diagnostics`: the same functions of one cloud that a `Run` maps over its times.
 """
@@ -40,7 +40,7 @@ class Quick(NamedTuple):
 
 
 class Slow(NamedTuple):
-    """Clusters linked within `eps` and the sum of their squared masses; law of inner products; who attends to whom."""
+    """Clusters linked within `eps` and the sum of their squared masses; law of inner products; attention."""
 
     labels: np.ndarray
     clusters: int
@@ -62,7 +62,7 @@ class Instruments:
         self._kernel = _kernel(start.model, start.x.shape[1])
 
     def quick(self, x: Float[Array, "n d"], *, energy: bool = True) -> Quick:
-        """What is known of every state; `energy=False` leaves that out."""
+        """The measurements of every state; `energy=False` leaves the energy out."""
         scale = self.scale if energy else None
         return Quick(*map(float, timed_call(_quick, self.model, x, self.weights, _number(self.wave, x), scale).value))
 
@@ -82,7 +82,7 @@ class Instruments:
         return {"rows": [row(k, t, q) for k, (t, q) in enumerate(zip(ts, values, strict=True))], "counts": counts}
 
     def slow(self, moment: Moment) -> Slow:
-        """What costs more; `af.clusters(run)` counts the same clusters."""
+        """The expensive measurements; `af.clusters(run)` counts the same clusters."""
         x, weights = moment.x, self.weights
         eps = float(default_eps(x, weights, self.model.space, self._spread))
         linked = clusters(x, eps=eps, weights=weights)
@@ -131,7 +131,7 @@ def _energy_scale(model: AbstractModel) -> str | None:
 
 
 def _attention_and_pairs(model: Any) -> tuple[Any, Any] | None:
-    """The map whose matrix is shown (of several heads the first), and who sees whom."""
+    """The map whose matrix is shown (of several heads the first), and the pairs."""
     attention = getattr(model, "attention", None)
     if not isinstance(attention, AbstractAttention) or not hasattr(model, "pairs"):
         return None

@@ -1,4 +1,4 @@
-"""Threads that compute: a quick lane for the next states, a slow lane for whatever takes long.
+"""Threads that compute: a quick lane for the next states, a slow lane for long work.
 
 Nothing is computed in the event loop. A visitor has at most one piece of work under way, and long pieces cannot stand
 in the way of short ones, because these have threads of their own. They compute in 64 bits, and leave JAX as it is for
@@ -16,7 +16,7 @@ from ..threads import usable_cores
 
 
 class Lanes:
-    """Two pools of threads; `close` lets what runs come to its end."""
+    """Two pools of threads; `close` waits for running work."""
 
     def __init__(self):
         def pool(name: str) -> concurrent.futures.ThreadPoolExecutor:

@@ -1,4 +1,4 @@
-"""How much a visitor of the page may ask for, in one place."""
+"""All limits on the requests of a visitor of the page."""
 
 MAX_TOKENS = 4096
 MAX_DIMENSION = 512
@@ -13,7 +13,7 @@ MAX_MESSAGE_AT_ALL = 1 << 20  # a longer one ends the conversation
 MAX_MESSAGES_PER_SECOND = 200.0
 MAX_CLIENTS = 64
 MAX_FILES = 2  # NetCDF files that are made at once
-SEND_SECONDS = 30.0  # a client that takes no bytes for so long is left
+SEND_SECONDS = 30.0  # a client that reads no bytes for so long is disconnected
 
 HISTORY_BYTES = 24 << 20  # states kept for going back in time, for each client
 SLOW_SECONDS = 0.1  # work that takes longer goes to the slow lane, where it delays no other visitor

@@ -1,4 +1,4 @@
-"""A run until one cluster is left, however long that takes: a step is a row of `attnflow.long_time`."""
+"""A run until one cluster is left: a step is a row of `attnflow.long_time`."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class LongTime(AbstractPlayback):
         self._run = long_time(self.start.model, self.start.x, weights=self.start.weights, points=48)
         self.merges = sorted({int(event["index"]) for event in self._run.events})
         log_t = np.asarray(self._run.log_ts)
-        # The start is minus infinity; on a chart it stands a little before the first time.
+        # The logarithm of the start is minus infinity; a chart shows it a little before the first time.
         finite = log_t[np.isfinite(log_t)]
         self._ts = np.where(np.isfinite(log_t), log_t, (finite[0] if finite.size else 0.0) - 0.5)
         self.known = self._ts, self._run.xs

@@ -1,4 +1,4 @@
-"""What the page plays: a run that can be shown at any step, whatever computes it.
+"""The contract of playback: a run that can be shown at any step, whatever computes it.
 
 `Steps` and `LongTime` are the two; `playback` chooses between them by the state of the page.
 """
@@ -19,7 +19,7 @@ from .state import State
 
 
 class Start(NamedTuple):
-    """What a run begins with: the model, the tokens with their weights, and the time step."""
+    """The start of a run: the model, the tokens with their weights, and the time step."""
 
     model: AbstractModel
     x: Float[Array, "n d"]
@@ -75,7 +75,7 @@ def start_of(state: State) -> Start:
 
 
 def playback(state: State) -> AbstractPlayback:
-    """The playback that a state asks for."""
+    """The playback of a state."""
     from .long_time import LongTime
     from .steps import Steps
 

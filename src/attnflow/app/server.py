@@ -45,7 +45,7 @@ def make_app(*, remote: bool = False) -> Any:
 
 
 def warm_up() -> None:
-    """Compile what the first visitor will need, so that the tokens move as soon as the page is there."""
+    """Compile the programs of the first visitor, so that the tokens move as soon as the page is loaded."""
     from .scenes import scenes
 
     def first() -> None:
@@ -86,8 +86,8 @@ class _Server:
     async def python(self, request: Request) -> Response:
         """The program of a state."""
 
-        def work(given: Any) -> Response:
-            state = State.of(given)
+        def work(settings: Any) -> Response:
+            state = State.of(settings)
             return PlainTextResponse(program(state, start_of(state).dt))
 
         return await self._from_state(request, work)
@@ -163,7 +163,7 @@ class _Conversation:
             now = time.monotonic()
             allowance = min(limits.MAX_MESSAGES_PER_SECOND, allowance + (now - last) * limits.MAX_MESSAGES_PER_SECOND)
             last, allowance = now, allowance - 1
-            if allowance < 0:  # only the visitor who sends too fast waits
+            if allowance < 0:  # only a visitor who sends too fast waits
                 await asyncio.sleep(-allowance / limits.MAX_MESSAGES_PER_SECOND)
             try:
                 request = _parse(message.get("text"))
@@ -193,8 +193,8 @@ def _parse(text: str | bytes | None) -> Any:
         raise InputError('this is not JSON; send an object like {"do": "start", "run": 1, "state": {}}.') from None
 
 
-def _file(given: Any) -> Response:
-    state = State.of(given)
+def _file(request: Any) -> Response:
+    state = State.of(request)
     run = playback(state).run(state.step).annotated(page=state.as_json(whole=False))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.nc"

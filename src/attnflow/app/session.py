@@ -81,9 +81,9 @@ class Session:
             return  # about a run that has been left
         await getattr(self, f"_{do}")(self.show, request)
 
-    async def _start(self, run: int, given: Any) -> None:
+    async def _start(self, run: int, request: Any) -> None:
         self.show, self._run = None, run  # before anything can be wrong: a refusal, too, says which run it means
-        state = State.of(given)
+        state = State.of(request)
         await self.send_event("busy", what="preparing")
         show = await self._lanes.slow(Show, state)
         await self.send_event("busy", what="compiling")

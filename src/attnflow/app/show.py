@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import frames
-from .instruments import Instruments, row
+from .instruments import Instruments, Quick, row
 from .playback import Moment, playback
 from .projection import project
 from .state import State, axes
@@ -23,6 +23,7 @@ class Show:
         self.playback = playback(state)
         self.instruments = Instruments(self.playback.start)
         self.axes = state.view["axes"]
+        self._measured: tuple[int, bool, Quick] | None = None  # the last step, whether with its energy
 
     def prepare(self) -> tuple[float, dict[str, Any]]:
         """Compile what states need; the seconds that a step then takes, and what the theory says about the run."""
@@ -33,12 +34,10 @@ class Show:
             self.playback.advance(1)
             seconds = time.perf_counter() - begun
             self.playback.rewind(0)
-        wave = self.instruments.wave
-        amplitude = self.instruments.quick(self.playback.moment.x).wave
-        return seconds, overlays(self.state, self.playback.start.model, wave, amplitude)
+        return seconds, overlays(self.state, self.playback.start.model, self.instruments.wave, self._quick().wave)
 
     def facts(self) -> dict[str, Any]:
-        """What the page should know of the run from its start."""
+        """The facts of a run that the page needs at its start."""
         start = self.playback.start
         return {
             "state": self.state.as_json(),
@@ -52,14 +51,14 @@ class Show:
         }
 
     def series(self) -> dict[str, Any] | None:
-        """What charts show of the whole run, where all of it is known."""
+        """The charts of the whole run, where it is computed in advance."""
         known = self.playback.known
         return None if known is None else self.instruments.series(*known)
 
     def row(self) -> list[Any]:
-        """What charts show of this moment."""
+        """The charts at this moment."""
         moment = self.playback.moment
-        return row(moment.step, moment.t, self.instruments.quick(moment.x))
+        return row(moment.step, moment.t, self._quick())
 
     def frame(self, run: int) -> bytes:
         """This moment, to be drawn."""
@@ -70,15 +69,23 @@ class Show:
         x = np.asarray(moment.x, float)
         weights = None if weights is None else np.asarray(weights, float)
         points, share = project(x, weights, axes(self.axes, x.shape[1]))
-        quick, density = self.instruments.quick(moment.x, energy=energy), self.instruments.density(moment.x)
+        quick, density = self._quick(energy), self.instruments.density(moment.x)
         return frames.state(run, moment.step, moment.t, points, density, share=share, **quick._asdict())
+
+    def _quick(self, energy: bool = True) -> Quick:
+        """This moment, measured once for its row and its frames."""
+        step, _, x = self.playback.moment
+        if self._measured is None or self._measured[0] != step or energy > self._measured[1]:
+            self._measured = step, energy, self.instruments.quick(x, energy=energy)
+        quick = self._measured[2]
+        return quick if energy else quick._replace(energy=float("nan"))
 
     def measured(self, run: int, moment: Moment) -> bytes:
         """A moment, which the playback may have left meanwhile, as the instruments see it."""
         return frames.instruments(run, moment.step, moment.t, **self.instruments.slow(moment)._asdict())
 
     def token(self, index: int) -> dict[str, Any]:
-        """Where a token is and whom it attends to."""
+        """The position of a token and the tokens it attends to."""
         moment, weights = self.playback.moment, self.playback.start.weights
         x = np.asarray(moment.x[index], float)
         shares = self.instruments.attention_row(moment, index)

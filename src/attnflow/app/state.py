@@ -77,23 +77,23 @@ class State:
     view: dict[str, Any] = field(default_factory=lambda: {name: c.default for name, c in VIEW.items()})
 
     @classmethod
-    def of(cls, given: Any) -> "State":
+    def of(cls, request: Any) -> "State":
         """Parse untrusted JSON; raise `InputError` if it is invalid."""
-        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        if not isinstance(request, Mapping) or not all(isinstance(name, str) for name in request):
             raise InputError('a state is a JSON object of settings, for example {"beta": 9}.')
         known = {*FIELDS, *parameters()}
-        if unknown := sorted(set(given) - known):
+        if unknown := sorted(set(request) - known):
             raise InputError(f"setting {unknown[0][:40]!r} is unknown; there are: {', '.join(sorted(known))}.")
-        given = {name: value for name, value in given.items() if value is not None}
-        simulation = {name: value for name, value in given.items() if name not in VIEW and name != "step"}
+        request = {name: value for name, value in request.items() if value is not None}
+        simulation = {name: value for name, value in request.items() if name not in VIEW and name != "step"}
         _check_values(simulation)
         settings = complete(simulation)
         if not registry.get("model", settings["model"]).page:
             raise InputError(f"model {settings['model']!r} is not for the page; run it with attnflow simulate.")
         _check_sizes(settings)
-        view = {name: _view_value(name, given.get(name, c.default)) for name, c in VIEW.items()}
+        view = {name: _view_value(name, request.get(name, c.default)) for name, c in VIEW.items()}
         axes(view["axes"], settings["d"])
-        return cls(settings, _whole("step", given.get("step", 0), 0, limits.MAX_STEPS), view)
+        return cls(settings, _whole("step", request.get("step", 0), 0, limits.MAX_STEPS), view)
 
     def as_json(self, *, whole: bool = True) -> dict[str, Any]:
         """All settings by name, or those alone that differ from their defaults."""

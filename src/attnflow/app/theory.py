@@ -1,4 +1,4 @@
-r"""What the theory says about the run on the page, as curves to draw over the instruments.
+r"""Theory curves for the run on the page, drawn over the instruments.
 
 - Orthonormal tokens stay equiangular: $g(t)$ by `equiangular_flow` gives the energy
   $\widehat E = \frac1n + (1 - \frac1n) e^{\beta(g-1)}$ and the order parameter $\sqrt{(1 + (n-1) g)/n}$, exactly.

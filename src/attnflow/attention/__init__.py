@@ -14,7 +14,7 @@ from .sinkhorn import Sinkhorn as Sinkhorn
 from .softmax import Softmax as Softmax
 from .unnormalized import Unnormalized as Unnormalized
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractAttention",
     "AbstractEnergy",

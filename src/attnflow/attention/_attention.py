@@ -27,7 +27,7 @@ from ._values import apply_value
 
 
 class Zonal(NamedTuple):
-    r"""What an exponential map is among unit tokens, where it depends on $\langle x, y\rangle$ alone.
+    r"""An exponential map among unit tokens, where it depends on $\langle x, y\rangle$ alone.
 
     Its weights are $e^{\beta(\langle x, y\rangle - 1)}$ times the masses, divided by their sum (`normalized`, as in SA)
     or else multiplied by $e^{\mathrm{log\_speed}}$, which is 0 for shifted USA and $\beta$ for USA.
@@ -46,10 +46,10 @@ class AbstractAttention(eqx.Module):
     knows a faster way to the same velocity its own `__call__`; it then says itself what it qualifies for.
 
     The velocity has the height of `V`: `(n, d)`, except in a head of a multi-head map, whose `V` may be `(k, d)`.
-    A query that no key is left for gets the velocity zero, with zero gradient.
+    A query without keys gets the velocity zero, with zero gradient.
     `clock` names the time its flow runs in: times of differently normalised maps do not compare.
 
-    The rest of the library looks at what a map can do, never at its class:
+    The rest of the library depends on these declared properties, never on the class of a map:
 
     - `exponential`: the weights are $e^{s}$ times the masses, normalised or not. Such maps have spectral sums,
       `long_time` and trajectory kernels, where their score allows.
@@ -148,7 +148,7 @@ class AbstractAttention(eqx.Module):
 
     @property
     def _is_derived(self) -> bool:
-        """Whether the velocity is that of score, values and reduction; of a call written anew nothing is known."""
+        """Whether the velocity is that of score, values and reduction; an overridden call may compute anything."""
         return all(getattr(type(self), name) is getattr(AbstractAttention, name) for name in ("__call__", "values"))
 
     @property

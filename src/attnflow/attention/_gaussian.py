@@ -1,4 +1,4 @@
-r"""What a query reads from a Gaussian law, where that is an affine function of the query.
+r"""Attention to a Gaussian law, where it is an affine function of the query.
 
 For $\mu = N(\alpha, LL^\top)$ with a factor $L$ of any width, a map closes on Gaussians if
 

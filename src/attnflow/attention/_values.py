@@ -1,4 +1,4 @@
-"""What the keys have to give: their values."""
+"""The values of the keys."""
 
 from jaxtyping import Array, Float
 

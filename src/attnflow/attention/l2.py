@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..checks import flag
 from ..pairsums import SquaredDistance
 from ..pairsums.algebra import matmul
 from ..parameters import Parameter, non_negative, parameter
@@ -44,7 +45,7 @@ class L2(AbstractAttention):
     ):
         self.g = non_negative("g", g)
         self.V, self.Q, self.K = parameter("V", V, 2), parameter("Q", Q, 2), parameter("K", K, 2)
-        self.by_difference = by_difference
+        self.by_difference = flag("by_difference", by_difference)
 
     @property
     def clock(self) -> str:

@@ -67,7 +67,7 @@ class Linear(AbstractAttention):
         kernel: str = "auto",
         state: Any = None,
     ) -> Float[Array, "n p"]:
-        if weights is not None:  # what has no weight does not matter, even if it is NaN, as in every sum over pairs
+        if weights is not None:  # keys without weight change nothing, even if they are NaN, as in every sum over pairs
             y = jnp.where(weights[:, None] == 0, 0, y)
         if pairs.complete and not pairs.normalized:
             values = self.values(y)

@@ -24,7 +24,7 @@ AVERAGED_STEP = 2 / 3
 
 
 class Potentials(NamedTuple):
-    """What the iteration ends with: `f` of the rows, `h` of the columns, iterations taken, and whether it converged."""
+    """The result of the iteration: `f` of the rows, `h` of the columns, iterations taken, and whether it converged."""
 
     f: Float[Array, " m"]
     h: Float[Array, " m"]
@@ -257,7 +257,7 @@ class _Plan(NamedTuple):
     kernel: str
 
     def row(self, h: Float[Array, " m"]) -> Float[Array, " m"]:
-        """The `f` that makes rows sum to one; zero in a row that sees nothing."""
+        """The `f` that makes rows sum to one; zero in a row without keys."""
         return self._half(self.score, self.pairs, h)
 
     def column(self, f: Float[Array, " m"]) -> Float[Array, " m"]:

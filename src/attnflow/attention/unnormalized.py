@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from ..checks import flag
 from ..errors import InputError
 from ..pairsums import Inner, Total
 from ..parameters import Parameter, inverse_temperature, parameter, score_matrices
@@ -45,13 +46,12 @@ class Unnormalized(AbstractAttention):
         shifted: bool = False,
         gradient: bool = False,
     ):
+        self.shifted, self.gradient = flag("shifted", shifted), flag("gradient", gradient)
         if shifted and gradient:
             raise InputError("shifted and gradient are two clocks for one flow; choose one of them.")
         self.beta = inverse_temperature(beta)
         self.B, self.Q, self.K = score_matrices(B, Q, K)
         self.V = parameter("V", V, ndim=2)
-        self.shifted = shifted
-        self.gradient = gradient
 
     @property
     def clock(self) -> str:

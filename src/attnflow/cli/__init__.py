@@ -1,7 +1,7 @@
 """The command `attnflow`.
 
-Exit codes: 0 all is well (and all claims hold), 1 a claim fails, 2 bad input, 3 a crash. What is bad about an input
-is said in one sentence on standard error. Commands import what they need when they run, so that `--help` is quick.
+Exit codes: 0 all is well (and all claims hold), 1 a claim fails, 2 bad input, 3 a crash. An error is one
+sentence on standard error. Commands import what they need when they run, so that `--help` is quick.
 """
 
 import os
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            # Not standalone: typer would print a box where one sentence does, and leave by itself.
+            # Not standalone: typer would print a box in place of the sentence, and exit by itself.
             code = _app(args)(args=args, prog_name="attnflow", standalone_mode=False)
     except Exception as error:
         code = _report(error, verbose)
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _report(error: Exception, verbose: bool) -> int:
-    """Say on standard error what went wrong; the exit code."""
+    """Print the error on standard error; return the exit code."""
     usage = hasattr(error, "format_message")  # typer's errors, whose class has no public name in all its releases
     if verbose and not usage:
         traceback.print_exception(error)
@@ -101,7 +101,7 @@ def _root(
         bool, typer.Option(TRACEBACK, help="After a crash show where it happened (also ATTNFLOW_TRACEBACK=1).")
     ] = False,
 ) -> None:
-    """Both are dealt with elsewhere, and declared here for the help."""
+    """Both options are handled by `main`, and declared here for the help."""
 
 
 def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:

@@ -50,7 +50,7 @@ def explore(
 
 
 def configuration(uvicorn: Any, app: Any) -> Any:
-    """How the server is run: small messages, quiet, and it leaves without waiting for visitors."""
+    """The configuration of the server: small messages, no log, and no wait for visitors at the end."""
     from ..app import limits
 
     return uvicorn.Config(

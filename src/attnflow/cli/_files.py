@@ -6,7 +6,7 @@ from ..errors import FileError
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:
-    """A file that is there is kept unless `force`; a path that could not be written is refused at once."""
+    """Refuse an existing file unless `force`, and a path that cannot be written."""
     if path.is_dir():
         raise FileError(f"{path} is a folder; give the name of a file.")
     if path.exists() and not force:

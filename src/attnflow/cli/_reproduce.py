@@ -61,7 +61,7 @@ def reproduce(
     from ..experiments.folder import RunFolder
     from ..experiments.parameters import parsed
     from ..experiments.progress import Bar
-    from ..experiments.runner import exit_code
+    from ..experiments.runner import Job, exit_code
     from ..experiments.runner import reproduce as run
 
     chosen = _choose(ids or [], paper or [], everything)
@@ -73,7 +73,10 @@ def reproduce(
     chosen = {name: e.with_parameters(changed) for name, e in chosen.items()}
     progress = Bar()
     folder = RunFolder(out, warn=progress.say)
-    jobs = _failed_jobs(folder, chosen, scale, seed) if only_failed else _jobs(chosen, scale, seed)
+    if only_failed:
+        jobs = _failed_jobs(folder, chosen, scale, seed)
+    else:
+        jobs = [Job(e, scale or "quick", seed or 0) for e in chosen.values()]
     unfinished = [job.experiment.name for job in jobs]
 
     def concluded(record: dict[str, Any], left: list[str]) -> None:
@@ -103,7 +106,7 @@ def _interrupted(unfinished: list[str], report: Path | None) -> str:
     return f"attnflow: interrupted; not finished: {names}{where}; the same command goes on where it stopped."
 
 
-def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, Any]:
+def _choose(ids: list[str], papers: list[str], everything: bool) -> dict[str, Any]:
     """The chosen experiments, by id."""
     from .. import registry
 
@@ -113,23 +116,17 @@ def _choose(ids: list[str], wanted: list[str], everything: bool) -> dict[str, An
     for name in ids:
         if name not in known:
             raise InputError(f"experiment {name!r} is unknown; there are: {', '.join(known)}.")
-    papers = {e.paper for e in known.values()}
-    for paper in wanted:
-        if paper not in papers:
-            raise InputError(f"no experiment belongs to paper {paper!r}; there are: {', '.join(sorted(papers))}.")
-    return {name: e for name, e in known.items() if name in ids or e.paper in wanted}
-
-
-def _jobs(chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None) -> list[Any]:
-    from ..experiments.runner import Job
-
-    return [Job(e, scale or "quick", seed or 0) for e in chosen.values()]
+    keys = sorted({e.paper for e in known.values()})
+    for paper in papers:
+        if paper not in keys:
+            raise InputError(f"no experiment belongs to paper {paper!r}; there are: {', '.join(keys)}.")
+    return {name: e for name, e in known.items() if name in ids or e.paper in papers}
 
 
 def _failed_jobs(
     folder: Any, chosen: dict[str, Any], scale: Literal["quick", "full"] | None, seed: int | None
 ) -> list[Any]:
-    """What failed or crashed in the folder, with the parameters of that time; so are scale and seed, unless given."""
+    """Jobs for what failed or crashed in the folder, with its parameters; scale and seed, too, unless they are set."""
     from .. import registry
     from ..experiments.runner import Job
 

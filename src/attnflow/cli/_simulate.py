@@ -97,15 +97,15 @@ def _dashed(name: str) -> str:
 def _simulate(*, out: Path, config: Path | None, source: Path | None, force: bool, as_json: bool, **flags: Any) -> None:
     from ..flows import simulate
 
-    given = {name: value for name, value in flags.items() if value is not None}
+    chosen = {name: value for name, value in flags.items() if value is not None}
     if config is not None and source is not None:
         raise InputError("give --config or --from, not both.")
     refuse_to_overwrite(out, force)
     settings = None
     if source is not None:
-        model, x0, options, settings = _again(source, given)
+        model, x0, options, settings = _again(source, chosen)
     else:
-        settings = complete({**(read_toml(config) if config else {}), **given})
+        settings = complete({**(read_toml(config) if config else {}), **chosen})
         model, x0, options = _built(settings)
     print(f"compiling, then integrating {x0.shape[0]} tokens in dimension {x0.shape[1]}", file=sys.stderr)
     run = simulate(model, x0, **options, progress=sys.stderr.isatty())
@@ -116,7 +116,7 @@ def _simulate(*, out: Path, config: Path | None, source: Path | None, force: boo
     print(json.dumps(summary, indent=1) if as_json else sentence)
 
 
-def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
+def _again(path: Path, chosen: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any], dict[str, Any] | None]:
     """Model, initial tokens and options of a saved run, with the settings that made it where it has some."""
     from ..floating_point import precision
     from ..flows import load
@@ -124,11 +124,11 @@ def _again(path: Path, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, An
     precision("float64")  # reads both precisions
     run = load(path)
     if "settings" in run.provenance:
-        settings = complete({**_set(run.provenance["settings"]), **given})
+        settings = complete({**_set(run.provenance["settings"]), **chosen})
         return *_built(settings), settings
     # Saved by a program: the file has the model and the first tokens, and only how to integrate can be changed.
-    if given:
-        raise InputError(f"{path} was saved by a program, which chose --{_dashed(min(given))}; change it there.")
+    if chosen:
+        raise InputError(f"{path} was saved by a program, which chose --{_dashed(min(chosen))}; change it there.")
     before = run.provenance["options"]
     if run.model is None or float(run.ts[0]) != before["t0"]:
         raise InputError(f"{path} does not hold its model and its first tokens; it cannot be run again.")

@@ -1,7 +1,7 @@
-"""What a person looks at, computed from a run (or from plain arrays with leading axes)."""
+"""Diagnostics of a run (or of plain arrays with leading axes)."""
 
+from ..flows.linkage import components as components
 from . import smoothness as smoothness
-from ._linkage import components as components
 from .attention import Leaders as Leaders
 from .attention import attention_matrix as attention_matrix
 from .attention import leaders as leaders
@@ -47,7 +47,7 @@ from .staircase import Plateau as Plateau
 from .staircase import Staircase as Staircase
 from .staircase import staircase as staircase
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "BooleanStructure",
     "Classification",

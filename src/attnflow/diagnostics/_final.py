@@ -1,4 +1,4 @@
-"""What the detectors of limits are given: final tokens, their velocities, two matrices; and how tokens are grouped."""
+"""The input of the detectors of limits: final tokens, velocities, two matrices; and the grouping of tokens."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from ..errors import InputError, shown
-from ._linkage import tree_components
+from ..flows.linkage import tree_components
 
 LINK = 1e-3  # tokens closer than this part of the largest one have met
 REST = 0.1  # they rest when no token moves faster than this part of the linking distance
@@ -32,7 +32,7 @@ def final_tokens(z: Any) -> np.ndarray:
 
 
 def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
-    """An array of real numbers, finite or not; text and truth values are none."""
+    """An array of real numbers, finite or not; text and truth values are refused."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiu":
@@ -44,10 +44,10 @@ def real_numbers(values: Any, what: str, remedy: str) -> np.ndarray:
 
 def linking_distance(eps: Any) -> float:
     """A distance greater than zero, refused in a sentence otherwise."""
-    given = real_numbers(eps, "distances", "take a number greater than 0")
-    if not (given.ndim == 0 and np.isfinite(given) and given > 0):
+    distance = real_numbers(eps, "distances", "take a number greater than 0")
+    if not (distance.ndim == 0 and np.isfinite(distance) and distance > 0):
         raise InputError(f"eps = {shown(eps)} is no linking distance; take a number greater than 0.")
-    return float(given)
+    return float(distance)
 
 
 def default_distance(size: float) -> float:
@@ -64,7 +64,7 @@ def fastest(speed: Any, n: int) -> float | None:
         raise InputError(f"speed has shape {speed.shape}; give ({n},), or velocities ({n}, d).")
     if not np.isfinite(speed).all():
         raise InputError(f"the speed of token {np.argwhere(~np.isfinite(speed))[0, 0]} is not finite; give numbers.")
-    return float(np.max(np.linalg.norm(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))
+    return float(np.max(np.hypot.reduce(speed, axis=1) if speed.ndim == 2 else np.abs(speed)))
 
 
 def at_rest(speed: float | None, eps: float) -> bool | None:

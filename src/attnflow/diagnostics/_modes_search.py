@@ -1,4 +1,4 @@
-r"""All modes of a kernel density on the line or the circle: lay out blocks of cells, decide them, refine what is open.
+r"""All modes of a kernel density on the line or the circle: lay out blocks of cells, decide them, refine the open ones.
 
 Where no token is within $h$ the density is convex, so blocks are laid out around tokens only: tokens may stand any
 distance apart. Cells are a tenth of $h$ wide; those that remain open are cut into 64 and looked at again.
@@ -79,20 +79,20 @@ def _decide(draws: Draws, scales: Scales, blocks: tuple[np.ndarray, ...]) -> tup
 
 
 def _draws(place: np.ndarray, w: np.ndarray, circle: bool) -> Draws:
-    """Sorted tokens as the sums want them."""
+    """Sorted tokens in the form of the sums."""
     turns = 2 * np.pi * np.array([-1, 0, 1] if circle else [0])
     three = np.concatenate([place + turn for turn in turns], axis=1)
     half = np.tile(place / 2, len(turns)) if circle else np.zeros((len(place), 0))
     rows, columns = _sizes(len(place), three.shape[1] + TILE)
     filler = {"place": np.inf, "sine": 0.0, "cosine": 0.0, "w": 0.0}
-    given = {"place": three, "sine": np.sin(half), "cosine": np.cos(half), "w": np.tile(w, len(turns))}
+    fields = {"place": three, "sine": np.sin(half), "cosine": np.cos(half), "w": np.tile(w, len(turns))}
 
     def padded(name: str) -> Array:
-        full = np.full((rows, columns if given[name].shape[1] else 0), filler[name])
-        full[: len(place), : given[name].shape[1]] = given[name]
+        full = np.full((rows, columns if fields[name].shape[1] else 0), filler[name])
+        full[: len(place), : fields[name].shape[1]] = fields[name]
         return jnp.asarray(full)
 
-    return Draws(**{name: padded(name) for name in given})
+    return Draws(**{name: padded(name) for name in fields})
 
 
 def _sizes(rows: int, columns: int) -> tuple[int, int]:

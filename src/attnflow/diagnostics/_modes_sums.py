@@ -105,10 +105,10 @@ def _tile(
 
 
 class Block(NamedTuple):
-    """What is known of the cells of a block.
+    """The decisions about the cells of a block.
 
     - `mode`: the cell has exactly one mode, near `where`; `open`: not known; other cells have none.
-    - `crossing`: $F$ falls through zero from one end to the other, as far as rounding tells.
+    - `crossing`: $F$ falls through zero from one end to the other, up to rounding.
     - `hopeless`: an open cell where rounding hides the signs, so that smaller cells would not help.
     - `loose`: a sign that neighbours rely on is below rounding.
     """

@@ -1,4 +1,4 @@
-r"""The last state of a run as the detectors want it: $z = e^{-tV}x$, its velocity, and the matrices of the model.
+r"""The last state of a run as the input of the detectors: $z = e^{-tV}x$, its velocity, and the matrices of the model.
 
 $$ \dot z_i = \sum_j P_{ij}(e^{tV}z)\,V(z_j - z_i) . $$
 """
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 def last_state(run: Run) -> State:
-    """What a run says of its limit; a run that is not yet rescaled is."""
+    """The last state of a run, which is rescaled if necessary."""
     run.single()
     if "rescaled" not in run.provenance:
         source, run = run.model, rescaled(run)

@@ -1,4 +1,4 @@
-r"""Who listens to whom: attention matrices along a run, attention received, leaders."""
+r"""Attention matrices along a run, attention received, leaders."""
 
 import functools
 from typing import Any, NamedTuple
@@ -8,18 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import flag
 from ..errors import InputError, shown
 from ..flows import Run
-from ..models import HardmaxLayers, at_time
+from ..models import at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
-from ..spaces import Numbers
+from ..spaces import Count, Numbers
 from ._clouds import Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
 
-def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = False) -> Float[Array, "*T n n"]:
+def attention_matrix(
+    run: Run, *, at: Count | None = None, head: Count | None = None, log: bool = False
+) -> Float[Array, "*T n n"]:
     r"""The matrix $A$ with $\Gamma_\mu(x_i) = \sum_j A_{ij}\, V x_j$: row $i$ says what token $i$ reads.
 
     The weights of the keys are part of it. Rows sum to one for softmax, l2, hardmax and Sinkhorn (with equal weights
@@ -30,16 +33,17 @@ def attention_matrix(run: Any, *, at: Any = None, head: Any = None, log: bool = 
     run's model says which tokens see each other. Of hardmax layers it is the matrix that the layer uses, with its
     tolerances; tokens that lead stay, and absorbed ones read their leader.
     """
+    log = flag("log", log)
     attention = attention_of(run, head)
     cloud = clouds(run, at)
     n = cloud.xs.shape[-2]
     in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
     xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
-    return along(_matrix, (xs, cloud.ts), cloud.w, attention, bool(log))
+    return along(_matrix, (xs, cloud.ts), cloud.w, attention, log)
 
 
 class Leaders(NamedTuple):
-    r"""Whom the tokens follow, at one time or at all.
+    r"""The tokens that others follow, at one time or at all.
 
     - `received (..., n)`: $\sum_i w_i A_{ij}$, the attention that token $j$ receives; for row-normalised maps it is a
       probability, and if all tokens received the same it would be the token's weight.
@@ -62,8 +66,8 @@ class Leaders(NamedTuple):
         return [int(j) for j in order if self.followers[j] > 0]
 
 
-def leaders(run: Tokens, *, at: Any = None, head: Any = None) -> Leaders:
-    """Attention received by every token, and whom each attends to most; in memory linear in the number of tokens.
+def leaders(run: Tokens, *, at: Count | None = None, head: Count | None = None) -> Leaders:
+    """Attention received by every token, and the key each attends to most; in memory linear in the number of tokens.
 
     **Arguments:** as for `attention_matrix`; or attention matrices `(..., n, n)` of tokens with equal weights.
     """
@@ -90,9 +94,9 @@ def _best(rows: Float[Array, "*T n"]) -> Int[Array, "*T"]:
 
 
 class Layers(NamedTuple):
-    """Hardmax layers with what a run knows of its tokens: layers at which they lead or are absorbed, and by whom."""
+    """Hardmax layers and the history of a run: layers at which tokens lead or are absorbed, and their leaders."""
 
-    model: HardmaxLayers
+    model: Any
     tol: Float[Array, ""]
     leader_layer: Int[Array, " n"]
     absorbed_by: Int[Array, " n"]
@@ -116,16 +120,18 @@ class Layers(NamedTuple):
 
 
 def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
-    """The attention map of a run, one head of it, and who sees whom; refused in a sentence if it has no matrix."""
+    """The attention map of a run, one head of it, and its pairs; refused in a sentence if it has no matrix."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
     model: Any = run.model
     if head is not None and (isinstance(head, bool) or not hasattr(head, "__index__")):
         raise InputError(f"head = {shown(head)} is not the number of a head; give a whole number.")
-    if isinstance(model, HardmaxLayers):
+    if model is None:
+        raise InputError("this run carries no model; attention is that of a SelfAttention model.")
+    if model.has_leaders:
         return _of_layers(run, model, head)
     if getattr(model, "attention", None) is None:
-        what = "no model" if model is None else f"a {type(model).__name__}, which has no attention matrix"
+        what = f"a {type(model).__name__}, which has no attention matrix"
         raise InputError(f"this run carries {what}; attention is that of a SelfAttention model.")
     heads = getattr(model.attention, "heads", None)
     if heads is None:
@@ -140,7 +146,7 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
     return attention, model.pairs
 
 
-def _of_layers(run: Run, model: HardmaxLayers, head: Any) -> Layers:
+def _of_layers(run: Run, model: Any, head: Any) -> Layers:
     if head is not None:
         raise InputError(f"head = {head}: hardmax layers have one head; leave it out.")
     known = run.single().info
@@ -158,7 +164,7 @@ def matrix_tiles(
     map_and_pairs: Any,
     log: bool = False,
 ) -> Any:
-    """`rows -> tile` of the attention matrix; what the map iterates for (Sinkhorn) is computed once."""
+    """`rows -> tile` of the attention matrix; the iteration of a map (Sinkhorn) is done once."""
     if isinstance(map_and_pairs, Layers):
         return map_and_pairs.tile(x, t, masses(x, w), log)
     attention, pairs = map_and_pairs

@@ -19,7 +19,7 @@ from ._final import listed, plural, real_numbers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BooleanStructure:
-    r"""Which rows of an attention matrix are unit vectors, and whom they point to. Printed, it is a verdict in words.
+    r"""Which rows of an attention matrix are unit vectors, and their columns. Printed, it is a verdict in words.
 
     - `rows (n,)`: whether $1 - \max_j P_{ij} <$ `tol`; `exceptional`: the indices of the others.
     - `leaders`: the columns that Boolean rows point to; `followers`: how many point to each.

@@ -1,4 +1,4 @@
-r"""Rényi centers: the tokens of a prompt that others gather at under causal attention.
+r"""Rényi centers: the tokens of a prompt at which others gather under causal attention.
 
 Tokens come in order. One is a *center* if its geodesic distance to all earlier centers exceeds $\delta$, and a
 *strong* center if that to all earlier tokens does.
@@ -9,7 +9,7 @@ Reference: arXiv:2411.04990. How many there are: `attnflow.reductions.expected_s
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float
 from ..checks import number
 from ..errors import InputError
 from ..reductions.centers import cap_measure
-from ..spaces import is_concrete
+from ..spaces import Count, Number, is_concrete
 from ._clouds import Tokens, clouds
 
 BATCH = 128  # clouds that go through the tokens together
@@ -32,7 +32,7 @@ class RenyiCenters(NamedTuple):
     strong: Bool[Array, "*batch n"]
 
 
-def renyi_centers(tokens: Tokens, delta: Any, *, at: Any = None) -> RenyiCenters:
+def renyi_centers(tokens: Tokens, delta: Number, *, at: Count | None = None) -> RenyiCenters:
     r"""The centers of unit tokens `(..., n, d)`, or of a run at the saved time of index `at` (all, if `None`).
 
     A token is compared with earlier centers alone, and only centers with all earlier tokens: work and memory are

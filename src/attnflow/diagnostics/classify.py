@@ -1,4 +1,4 @@
-r"""Which theorem speaks about a pair of matrices: what the spectrum of V and the signs of B allow to expect.
+r"""The theorem that applies to a pair of matrices, by the spectrum of V and the signs of B.
 
 Tokens in $\mathbb R^d$ obey $\dot x_i = \sum_j P_{ij}Vx_j$ with $P = \mathrm{softmax}(x_i^\top Bx_j)$, and
 $z_i = e^{-tV}x_i$.
@@ -179,7 +179,7 @@ def _conjecture(right: np.ndarray, close: float, spectrum: Paranormal) -> bool:
     """Whether the conjecture says more than the theorems, and is not contradicted by them.
 
     Where the largest real part belongs to several eigenvalues, limits can be polytopes of more than three vertices:
-    V = I is the polytope case, and so is I plus a rotation, which scores with B = I do not see. So it has to be simple.
+    V = I is the polytope case, and so is I plus a rotation, invisible to scores with B = I. So it has to be simple.
     """
     k = len(right)
     if spectrum.ambiguous or k == 0 or (k == 1 and spectrum.holds):

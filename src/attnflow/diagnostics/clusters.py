@@ -12,20 +12,18 @@ cloud that expands is judged at its own size, and one that shrinks to a point en
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
 
 from ..errors import InputError, shown
 from ..flows import Outcome
-from ..spaces import AbstractSpace, is_concrete
-from ._clouds import Clouds, Tokens, along, clouds, linking_distance, masses
-from ._linkage import components, tree_components
-from ._remaining_motion import Motion, remaining_motion
-
-DELTA = 1e-3
-# A tree of neighbours pays from so many tokens on, up to that dimension.
-TREE_TOKENS, TREE_DIMENSION = 1024, 8
+from ..flows.linkage import default_eps as default_eps
+from ..flows.linkage import linked, usual_eps
+from ..flows.linkage import spread as spread
+from ..flows.metastability import Drift
+from ..flows.remaining_motion import Motion, remaining_motion
+from ..reductions import two_cluster_time
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
+from ._clouds import Clouds, Tokens, clouds, linking_distance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,12 +38,12 @@ class Clusters:
     - `state`: what is left of the motion.
       `"moving"`: tokens move visibly in a time as long as the run. `"at rest"`: an equilibrium, shown to be one.
       `"metastable"`: no equilibrium, but nothing visible moves on the time scale of the run. `"below rounding"`: what
-      moves visibly in that time is slower than the rounding of velocities. `"unknown"`: there is no model to ask, or a
-      run that is itself in doubt.
+      moves visibly in that time is slower than the rounding of velocities. `"unknown"`: the run has no model, or is
+      itself in doubt.
     - `time`: about how long a metastable state lasts, until two of its clusters meet; infinite if that is not known, or
       beyond the largest number. For two clusters that is `two_cluster_time`; for more, that of the fastest pair.
     - `speed`: that of the fastest token; `rounding`, the rounding error of velocities; `rest`, the speed at which no
-      token would move by a thousandth of `eps` in a time as long as the whole run. `None` if there is no model to ask.
+      token would move by a thousandth of `eps` in a time as long as the whole run. `None` without a model.
       Of a run in $\mathbb R^d$ that stores its growth apart they are those of the true tokens.
     - `converged`: whether the clusters are final, `state == "at rest"`; `None` if that cannot be known.
     - `limits`: sentences that say why the answer may not be trusted.
@@ -105,12 +103,12 @@ def _last(value: Any) -> Any:
 def clusters(
     tokens: Tokens,
     *,
-    at: int | None = None,
-    eps: float | None = None,
-    weights: ArrayLike | None = None,
+    at: Count | None = None,
+    eps: Number | None = None,
+    weights: Numbers | None = None,
     space: AbstractSpace | None = None,
 ) -> Clusters:
-    """Who has met whom: connected components of tokens within `eps` of each other.
+    """Connected components of tokens within `eps` of each other.
 
     **Arguments:**
 
@@ -135,7 +133,7 @@ def clusters(
         raise InputError(f"space = {shown(space)} is no space; give af.Sphere() or af.Euclidean().")
     _check_finite(batch)
     distance = _default_eps(batch, space) if eps is None else np.full(batch.xs.shape[:-2], linking_distance(eps))
-    labels, count, sizes, weight = _sorted(_linked(batch.xs, distance), batch)
+    labels, count, sizes, weight = _sorted(linked(batch.xs, distance), batch)
     run, ts = batch.run, batch.ts
     left = _motion(batch, labels, distance)
     at_one_time = None if distance.ndim else int(count)
@@ -157,7 +155,7 @@ def clusters(
 
 
 def _check_finite(batch: Clouds) -> None:
-    """Refuse clouds of which some tokens are no numbers; one of which none is, among others, was not reached."""
+    """Refuse clouds with some tokens that are not finite; a cloud of a run with none that is was not reached."""
     finite = np.isfinite(np.asarray(batch.xs)).all(axis=-1)
     unreached = np.asarray(~finite.any(axis=-1) & (finite.ndim > 1 or batch.run is not None))
     lost = ~finite & ~unreached[..., None]
@@ -165,21 +163,6 @@ def _check_finite(batch: Clouds) -> None:
         where = np.argwhere(lost)[0]
         cloud = f" of cloud {where[:-1].tolist()}" if len(where) > 1 else ""
         raise InputError(f"token {where[-1]}{cloud} is not a number, and clusters need all tokens; leave it out.")
-
-
-def default_eps(
-    xs: Float[Array, "*T n d"], w: Float[Array, " n"] | None, space: AbstractSpace, start: float | np.ndarray = 0.0
-) -> np.ndarray:
-    """The default `eps` of every cloud; `start` is the spread of the first cloud of the run, if there is a run."""
-    if space.unit:
-        return np.full(xs.shape[:-2], np.sqrt(2 * DELTA))
-    return np.asarray(np.sqrt(2 * DELTA) * np.fmax(np.asarray(along(spread, xs, w), float), start))
-
-
-def spread(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
-    """The root mean square distance of the tokens from their mean."""
-    w = masses(x, w)
-    return jnp.sqrt(jnp.sum(w * jnp.sum((x - (w @ x)[None, :]) ** 2, axis=1)))
 
 
 def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:
@@ -190,17 +173,7 @@ def _default_eps(batch: Clouds, space: AbstractSpace | None) -> np.ndarray:
         space = batch.run.model.space
     if space is None:
         raise InputError("tell which space the tokens live in, space=af.Sphere() or af.Euclidean(), or give eps.")
-    start = 0.0 if batch.run is None else float(along(spread, batch.run.xs[0], batch.w)) * np.exp(-batch.log_scale())
-    return default_eps(batch.xs, batch.w, space, start)
-
-
-def _linked(xs: Float[Array, "*T n d"], eps: np.ndarray) -> np.ndarray:
-    """For every token the first of its cluster."""
-    if xs.shape[-2] <= TREE_TOKENS or xs.shape[-1] > TREE_DIMENSION:
-        return np.asarray(along(components, (xs, jnp.asarray(eps, xs.dtype))))
-    flat = np.asarray(xs).reshape(-1, *xs.shape[-2:])
-    labels = [tree_components(x, float(e)) for x, e in zip(flat, eps.reshape(-1), strict=True)]
-    return np.stack(labels).reshape(xs.shape[:-1])
+    return usual_eps(batch, space)
 
 
 def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -224,11 +197,25 @@ def _sorted(first: np.ndarray, batch: Clouds) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _motion(batch: Clouds, labels: np.ndarray, eps: np.ndarray) -> Motion:
-    """What is left of the motion; nothing is known of it without a model, or if the run is in doubt."""
+    """The remaining motion; unknown without a model, or if the run is in doubt."""
     run = batch.run
     if run is None or run.model is None:
         return Motion()
-    motion = remaining_motion(batch, labels, eps, lambda reach: _linked(batch.xs, np.asarray(reach)))
+    motion = remaining_motion(batch, labels, eps, _meeting_time)
     if run.result is Outcome.COARSE_STEPS:
         return motion._replace(state="unknown", limits=(run.sentence,))
     return motion
+
+
+def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
+    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
+    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
+    start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
+    share = np.clip(np.asarray(drifting.share, float), 0, 1)
+    between = {"u0": start, "u1": np.minimum(end, start), "weight": share}
+    zonal = model.attention.zonal
+    clock = "SA" if zonal.normalized else "shifted USA"
+    log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
+    with np.errstate(over="ignore"):  # times beyond the largest number are infinite
+        time = np.exp(np.asarray(log_time, float))
+    return time if zonal.normalized else time / np.asarray(drifting.mass, float)

@@ -1,4 +1,4 @@
-r"""How much tokens agree: the order parameter, pairs that have met, the law of inner products."""
+r"""Correlations of tokens: the order parameter, pairs that have met, the law of inner products."""
 
 from typing import Any, NamedTuple
 
@@ -7,16 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..checks import number
+from ..checks import flag, number
 from ..errors import InputError, shown
 from ..pairsums import Full, Inner, check_kernel, pair_sums
-from ..spaces import Numbers, Sphere, is_concrete, log_weights
+from ..spaces import Count, Numbers, Sphere, is_concrete, log_weights, safe_norm
 from ._clouds import Clouds, Tokens, along, clouds, masses
 
 TILE = 256  # rows of inner products in memory at once
 
 
-def order_parameter(tokens: Tokens, *, at: Any = None, weights: Numbers | None = None) -> Float[Array, "*T"]:
+def order_parameter(tokens: Tokens, *, at: Count | None = None, weights: Numbers | None = None) -> Float[Array, "*T"]:
     r"""$\rho = \big|\sum_i w_i x_i\big|$: on the sphere 1 if all tokens coincide, 0 if they balance.
 
     **Arguments:** a run (at every saved time, or at the one of index `at`), or tokens `(..., n, d)` with `weights`.
@@ -29,9 +29,9 @@ def pair_fraction(
     tokens: Tokens,
     delta: Numbers = 1e-3,
     *,
-    at: Any = None,
+    at: Count | None = None,
     weights: Numbers | None = None,
-    kernel: Any = "auto",
+    kernel: str = "auto",
 ) -> Float[Array, "*T"]:
     r"""The fraction of pairs on the sphere that have met,
 
@@ -56,14 +56,14 @@ class InnerProducts(NamedTuple):
 
     @property
     def fraction(self) -> Float[Array, "*T bins"]:
-        """How much of all pairs is in each bin."""
+        """The fraction of all pairs in each bin."""
         return self.density * jnp.broadcast_to(jnp.diff(self.edges), self.density.shape)
 
 
 def inner_products(
     tokens: Tokens,
     *,
-    at: Any = None,
+    at: Count | None = None,
     bins: Numbers = 80,
     normalized: bool = False,
     weights: Numbers | None = None,
@@ -80,7 +80,7 @@ def inner_products(
     Memory is linear in the number of tokens. Clouds that are not finite have the density NaN.
     """
     batch = clouds(tokens, at, weights)
-    xs = Sphere().nearest(batch.xs) if normalized else batch.true("their inner products")
+    xs = Sphere().nearest(batch.xs) if flag("normalized", normalized) else batch.true("their inner products")
     if xs.shape[-2] < 2:
         raise InputError("a single token has no pair; inner products need two tokens or more.")
     edges = _edges(bins, xs, bounded=normalized or _space(batch) == "sphere")
@@ -97,7 +97,7 @@ def _space(batch: Clouds) -> str | None:
 
 def mean_length(x: Float[Array, "n d"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
     """`order_parameter` of one cloud."""
-    return jnp.where(jnp.all(jnp.isfinite(x)), jnp.linalg.norm(masses(x, w) @ x), jnp.nan)
+    return jnp.where(jnp.all(jnp.isfinite(x)), safe_norm(masses(x, w) @ x), jnp.nan)
 
 
 def wave_amplitude(x: Float[Array, "n 2"], w: Float[Array, " n"] | None, k: Float[Array, ""]) -> Float[Array, ""]:
@@ -150,17 +150,17 @@ def product_histogram(
 
 def _edges(bins: Any, xs: Float[Array, "*T n d"], bounded: bool) -> Float[Array, " e"]:
     try:
-        given = np.asarray(bins) if is_concrete(bins) else None
+        raw = np.asarray(bins) if is_concrete(bins) else None
     except ValueError:  # rows of different lengths
         raise InputError(f"bins = {shown(bins)} are no edges of a histogram; give increasing numbers.") from None
-    if given is not None and given.ndim == 0:
-        if not np.issubdtype(given.dtype, np.integer) or given < 1:
+    if raw is not None and raw.ndim == 0:
+        if not np.issubdtype(raw.dtype, np.integer) or raw < 1:
             raise InputError(f"bins = {shown(bins)} is no number of bins; take 1 or more, or give their edges.")
         low, high = (-1.0, 1.0) if bounded else _extremes(xs)
-        return jnp.linspace(low, high, int(given) + 1, dtype=xs.dtype)
-    if given is not None:
-        numbers = given.ndim == 1 and given.size > 1 and given.dtype.kind in "fiu"
-        if not numbers or not (np.diff(given) > 0).all() or not np.isfinite(given).all():
+        return jnp.linspace(low, high, int(raw) + 1, dtype=xs.dtype)
+    if raw is not None:
+        numbers = raw.ndim == 1 and raw.size > 1 and raw.dtype.kind in "fiu"
+        if not numbers or not (np.diff(raw) > 0).all() or not np.isfinite(raw).all():
             raise InputError(f"bins = {shown(bins)} are no edges of a histogram; give two or more increasing numbers.")
     return jnp.asarray(bins, xs.dtype)
 

@@ -1,4 +1,4 @@
-r"""How many keys a query really reads: whether tokens are dense enough to stand for a density."""
+r"""The effective number of keys of a query: whether tokens are dense enough to represent a density."""
 
 import warnings
 

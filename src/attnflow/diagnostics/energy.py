@@ -15,10 +15,11 @@ from ..checks import whole
 from ..errors import InputError
 from ..flows import Run
 from ..models import AbstractModel, field
+from ..spaces import Count
 from ._clouds import clouds
 
 
-def energy(run: Any, scale: Any = None) -> Float[Array, " T"]:
+def energy(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     r"""The model's declared energy at every saved time, with the run's own weights, $B$ and $\beta$.
 
     For $B = I$ on the sphere `scale` is `"Ehat"` (default, in $(0, 1]$), `"E"` or `"E_p"`; otherwise `"E_B"`. See
@@ -30,7 +31,7 @@ def energy(run: Any, scale: Any = None) -> Float[Array, " T"]:
     return _along(_value, energy, clouds(run).grown(), run.weights, energy.scale(scale))
 
 
-def dissipation(run: Any, scale: Any = None) -> Float[Array, " T"]:
+def dissipation(run: Run, scale: str | None = None) -> Float[Array, " T"]:
     r"""$dE/dt$ as the theory gives it, from the velocity alone: $\pm\sum_i w_i m_i |\dot x_i|^2$.
 
     The metric $m_i$ is $Z_i$ for softmax and 1 for the unnormalised map; the sign is + for $V = B$, - for $V = -B$
@@ -44,7 +45,7 @@ def dissipation(run: Any, scale: Any = None) -> Float[Array, " T"]:
     return _along(_rate, (run.model, energy), xs, run.weights, energy.scale(scale), energy.direction)
 
 
-def is_gradient_flow(model: Any, d: Any) -> bool:
+def is_gradient_flow(model: AbstractModel, d: Count) -> bool:
     """Whether the model's flow in dimension `d` climbs or descends its declared energy."""
     if not isinstance(model, AbstractModel):
         raise InputError(f"a {type(model).__name__} is no model; give one, for example af.SelfAttention(beta=1.0).")

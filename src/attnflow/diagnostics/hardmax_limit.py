@@ -1,4 +1,4 @@
-r"""Where hardmax layers end: every token at a leader, or at a point of a face that is nearest to the origin.
+r"""The limit of hardmax layers: every token at a leader, or at the point of a face nearest to the origin.
 
 For $B$ symmetric and positive definite, and tokens that are distinct and not zero, there is a polytope $K$ whose
 vertices are the leaders, and every token converges to a point of a finite set in the boundary of $K$. A point of it
@@ -16,7 +16,7 @@ import numpy as np
 from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..models import HardmaxLayers
+from ..spaces import Number
 from ._final import linking_distance, plural
 from .hulls import nearest_weights
 from .polytope import Polytope, detect_polytope
@@ -27,7 +27,7 @@ ROUNDING = 64  # or, where that is more, so many units in the last place of it
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HardmaxLimit:
-    r"""What the last layer of a run says of its limit. Printed, it is a verdict in words.
+    r"""The limit of a run, from its last layer. Printed, it is a verdict in words.
 
     - `leaders (m,)`: the indices of the leaders, in increasing order; `leader_layer (n,)`: from which layer on, -1 for
       other tokens.
@@ -98,8 +98,8 @@ class HardmaxLimit:
         return self.verdict
 
 
-def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
-    """Certify where the tokens of a run of `HardmaxLayers` have arrived, and say what has not.
+def hardmax_limit(run: Run, eps: Number | None = None) -> HardmaxLimit:
+    """Certify the limits of the tokens of a run of `HardmaxLayers`, and list the tokens that have not arrived.
 
     A token has arrived if it is within `eps` of its limit and what it reads in the next layer is not farther than twice
     that, whatever the step is: with a small alpha every token hardly moves, which is no sign of rest.
@@ -108,7 +108,8 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
     in float32 64 units in the last place of it. A layer divides distances by 1 + alpha, so that about
     18 / log(1 + alpha) layers are needed.
     """
-    if not isinstance(run, Run) or not isinstance(run.model, HardmaxLayers):
+    model: Any = run.model if isinstance(run, Run) else None
+    if model is None or not model.has_leaders:
         raise InputError("hardmax_limit is for runs of HardmaxLayers; see detect_polytope for other limits.")
     z, spacing = np.asarray(run.single().final, float), float(np.finfo(run.xs.dtype).eps)
     n, d = z.shape
@@ -119,7 +120,7 @@ def hardmax_limit(run: Any, eps: Any = None) -> HardmaxLimit:
     if not np.isfinite(z[present]).all():
         raise InputError("the last tokens of this run are not finite; end it before it overflows.")
     eps = max(CLOSE, ROUNDING * spacing) * (size or 1.0) if eps is None else linking_distance(eps)
-    B = np.eye(d) if run.model.B is None else square_matrix("B", run.model.B, d)
+    B = np.eye(d) if model.B is None else square_matrix("B", model.B, d)
     root = _root(B, spacing)
     ahead = np.linalg.norm(np.asarray(run.info["ahead"], float), axis=1)  # an upper bound of the next step
     rests = ahead <= 2 * eps

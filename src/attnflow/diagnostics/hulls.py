@@ -1,8 +1,8 @@
-r"""Convex hulls that know their own dimension: a point, a segment, a flat polygon in space, a solid.
+r"""Convex hulls of any dimension: a point, a segment, a flat polygon in space, a solid.
 
 Limits of the rescaled dynamics are often flat, and Qhull refuses flat input. So the points are first written in the
 principal coordinates of their affine span, each scaled to unit spread (an affine map keeps vertices and facets), and
-Qhull sees nothing but round clouds. Where no facets are needed, distances to a hull come from non-negative least
+Qhull gets well-conditioned clouds only. Where no facets are needed, distances to a hull come from non-negative least
 squares, in any dimension.
 """
 

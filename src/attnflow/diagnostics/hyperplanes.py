@@ -1,4 +1,4 @@
-r"""The hyperplane case: one real eigenvalue of V leads, and its eigenvector attends to itself.
+r"""The hyperplane case: V has a leading simple real eigenvalue, and its eigenvector has a positive score with itself.
 
 A **good triple** has $\lambda_1 > |\lambda_2| \ge \dots$ real, positive and simple, and
 $\varphi_1^\top B\varphi_1 > 0$ on its eigenvector. Then every rescaled token $z_i = e^{-tV}x_i$ comes close to one of
@@ -13,14 +13,14 @@ negative eigenvalue diverge.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import number, square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..spaces import Numbers
+from ..spaces import Number, Numbers
+from ._clouds import Tokens
 from ._final import (
     at_rest,
     cluster_points,
@@ -134,7 +134,7 @@ class Hyperplanes:
 
     @property
     def verdict(self) -> str:
-        """What was found, and what speaks against calling it the limit."""
+        """The groups, and the reasons why they may not be the limit."""
         if not self.count:
             return f"No hyperplanes to look for. {self.triple.verdict}"
         planes = plural(self.count, "parallel hyperplane")
@@ -151,11 +151,11 @@ class Hyperplanes:
 
 
 def detect_hyperplanes(
-    z: Any,
+    z: Tokens,
     *,
     V: Numbers | None = None,
     B: Numbers | None = None,
-    eps: Any = None,
+    eps: Number | None = None,
     speed: Numbers | None = None,
 ) -> Hyperplanes:
     r"""The groups of rescaled tokens in the direction of the left eigenvector, and whether the theorem explains them.

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ..errors import AttnflowWarning, InputError, shown
-from ..spaces import AbstractSpace, is_concrete
+from ..spaces import AbstractSpace, Count, Number, Numbers, is_concrete
 from ._clouds import Clouds, Tokens, clouds
 from ._modes_search import search
 
@@ -54,11 +54,11 @@ class Modes:
 
 def modes(
     tokens: Tokens,
-    beta: Any = None,
+    beta: Number | None = None,
     *,
-    at: Any = None,
-    weights: Any = None,
-    space: Any = None,
+    at: Count | None = None,
+    weights: Numbers | None = None,
+    space: AbstractSpace | None = None,
 ) -> Modes:
     """The modes of tokens on the line, `(..., n, 1)`, or on the circle, unit vectors `(..., n, 2)`.
 
@@ -79,13 +79,13 @@ def modes(
 
 def count_modes(
     tokens: Tokens,
-    beta: Any = None,
+    beta: Number | None = None,
     *,
-    at: Any = None,
-    weights: Any = None,
-    space: Any = None,
+    at: Count | None = None,
+    weights: Numbers | None = None,
+    space: AbstractSpace | None = None,
 ) -> int | np.ndarray:
-    """How many modes there are, see `modes`: a number, or an array of them with the leading axes of the tokens.
+    """The number of modes, see `modes`: a number, or an array of them with the leading axes of the tokens.
 
     A warning names how many clouds have a number that cannot be proved; `modes(...).certified` says which they are.
     """
@@ -130,7 +130,7 @@ def _modes(cloud: Clouds, beta: Any, space: Any, *, exact_places: bool) -> Modes
 
 
 def _where(cloud: Clouds, space: Any) -> Where:
-    """Line or circle, after a look at the tokens."""
+    """Line or circle, by the tokens."""
     if not is_concrete(cloud.xs, cloud.w):
         raise InputError("modes are looked for on the host and cannot be compiled; call this outside jit and vmap.")
     if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]

@@ -5,12 +5,13 @@ later token stands out of an earlier hull is a number that should be zero up to 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..flows import Run
+from ..spaces import order_one
+from ._clouds import Tokens
 from ._final import real_numbers
 from .hulls import distance_to_hull, hull
 
@@ -19,7 +20,7 @@ ALLOWED = 1e-10  # in units of the largest token
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonotoneHull:
-    """How far later tokens stand out of earlier hulls; printed, it is a sentence.
+    """The largest distance of later tokens from earlier hulls; printed, it is a sentence.
 
     - `violation`: the largest distance, at least 0; `scale`: the length of the largest token at the first time.
     - `pair`: the indices (earlier, later) of the times where it occurs, `None` if nothing stands out.
@@ -47,7 +48,7 @@ class MonotoneHull:
         return self.verdict
 
 
-def hull_nonincreasing(zs: Any) -> MonotoneHull:
+def hull_nonincreasing(zs: Tokens) -> MonotoneHull:
     """Compare the hull of tokens at every saved time with all later tokens.
 
     **Arguments:** `zs`, tokens `(T, n, d)` along time, or a run (of `rescaled` tokens, for the theorem).
@@ -64,13 +65,15 @@ def hull_nonincreasing(zs: Any) -> MonotoneHull:
     if not np.isfinite(zs).all():
         first = np.argwhere(~np.isfinite(zs))[0, 0]
         raise InputError(f"tokens at saved time {first} are not finite; end the run before it overflows.")
+    unit = order_one(zs)
+    zs = zs * unit
     scale = float(np.linalg.norm(zs[0], axis=1).max())
     worst, pair = 0.0, None
     for s in range(len(zs) - 1):
         out, t = _stands_out(zs[s], zs[s + 1 :])
         if out > worst:
             worst, pair = out, (s, s + 1 + t)
-    return MonotoneHull(worst, scale, pair)
+    return MonotoneHull(worst / unit, scale / unit, pair)
 
 
 def _stands_out(z: np.ndarray, later: np.ndarray) -> tuple[float, int]:

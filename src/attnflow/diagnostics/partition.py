@@ -17,7 +17,7 @@ from ..errors import InputError, shown
 from ..flows import Run
 from ..models import at_time
 from ..pairsums import Full, pair_sums, pair_weights
-from ..spaces import Euclidean, Numbers, check_tokens
+from ..spaces import Count, Euclidean, Numbers, check_tokens
 from ._clouds import Tokens, along, clouds
 from .attention import Layers, attention_of
 
@@ -25,18 +25,18 @@ from .attention import Layers, attention_of
 def log_partition(
     tokens: Tokens,
     *,
-    at: Any = None,
-    attention: Any = None,
+    at: Count | None = None,
+    attention: AbstractAttention | None = None,
     points: Numbers | None = None,
     weights: Numbers | None = None,
-    head: Any = None,
+    head: Count | None = None,
 ) -> Float[Array, "*T m"]:
     r"""$\log Z$ at every token, or at other `points (m, d)`.
 
     The shifted one, $\log(Ze^{-\beta})$ with $e^{\beta(\langle x, y\rangle - 1)}$ in the integral, is this minus
     $\beta$; of `Unnormalized(beta, shifted=True)` it is this itself.
 
-    **Arguments:** a run (all saved times, or the one of index `at`), whose model says the map and who sees whom; or
+    **Arguments:** a run (all saved times, or the one of index `at`), whose model has the map and the pairs; or
     tokens `(..., n, d)` with `weights`, and the `attention` map, `af.Softmax(beta=9.0)` for example. `head`: which head
     of a multi-head map. Tokens that are not finite give NaN.
     """
@@ -65,7 +65,7 @@ def log_partition(
 def log_z(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, source: Any, points: Array | None
 ) -> Float[Array, " m"]:
-    """`log_partition` of one cloud; `source` is the map and who sees whom."""
+    """`log_partition` of one cloud; `source` is the map and its pairs."""
     attention, pairs = source
     attention = at_time(attention, t)
     log_w = attention.log_weights(x, w, pairs=pairs)

@@ -20,7 +20,8 @@ import numpy as np
 from ..checks import square_matrix
 from ..errors import InputError
 from ..flows import Run
-from ..spaces import Numbers
+from ..spaces import Number, Numbers, order_one
+from ._clouds import Tokens
 from ._final import (
     at_rest,
     cluster_points,
@@ -42,7 +43,7 @@ KNOWN = 1e-9  # positions are known no better than this part of their size
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Polytope:
-    r"""What the tokens converge to, as far as their last positions tell. Printed, it is a verdict in words.
+    r"""The limit of the tokens, estimated from their last positions. Printed, it is a verdict in words.
 
     - `labels (n,)`: the cluster of each token, numbered in order of first appearance; `centroids (m, d)`.
     - `vertices`: the indices of the centroids that are vertices of their hull; `dimension`: that of the hull.
@@ -93,7 +94,7 @@ class Polytope:
 
     @property
     def verdict(self) -> str:
-        """What was found, and what speaks against calling it the limit."""
+        """The polytope, and the reasons why it may not be the limit."""
         shape = {0: "a point", 1: "a segment"}.get(self.dimension, f"a polytope of dimension {self.dimension}")
         ends = plural(len(self.vertices), "vertex", "vertices")
         parts = [f"{plural(self.count, 'cluster')} linked within {self.eps:.2g}; their hull is {shape} with {ends}."]
@@ -121,11 +122,11 @@ class Polytope:
 
 
 def detect_polytope(
-    z: Any,
+    z: Tokens,
     *,
     V: Numbers | None = None,
     B: Numbers | None = None,
-    eps: Any = None,
+    eps: Number | None = None,
     speed: Numbers | None = None,
 ) -> Polytope:
     r"""The clusters of rescaled tokens, the polytope that they span, and whether it is the limit of the theorem.
@@ -153,38 +154,41 @@ def detect_polytope(
     B = np.eye(d) if B is None else square_matrix("B", B, d)
     space = None if V is None else detect_paranormal(V=square_matrix("V", V, d))
     if space is None or space.dimension == d:
-        return _found(z, B, eps, speed, None, size)
+        return _polytope(z, B, eps, speed, None, size)
     speed = None if speed is None else real_numbers(speed, "speeds", f"give ({len(z)},), or velocities {z.shape}")
     if speed is not None and speed.ndim == 2:
         if speed.shape != z.shape:
             raise InputError(f"velocities have shape {speed.shape} and tokens {z.shape}; they must agree.")
         speed = space.components(speed)
-    return _found(space.components(z), space.restrict(B), eps, speed, space, None)
+    return _polytope(space.components(z), space.restrict(B), eps, speed, space, None)
 
 
-def _found(z: np.ndarray, B: np.ndarray, eps: Any, speed: Any, space: Paranormal | None, start: Any) -> Polytope:
+def _polytope(z: np.ndarray, B: np.ndarray, eps: Any, speed: Any, space: Paranormal | None, start: Any) -> Polytope:
     n, d = z.shape
+    unit = order_one(z)
+    z, B = z * unit, B * order_one(B)
     size = float(np.linalg.norm(z, axis=1).max())
-    eps = default_distance(start or size) if eps is None else linking_distance(eps)
-    labels, c = cluster_points(z, eps)
+    reach = (default_distance(start or size / unit) if eps is None else linking_distance(eps)) * unit
+    labels, c = cluster_points(z, reach)
     quickest = fastest(speed, n)
+    slow = 0.0 if quickest is None else quickest * unit
     # A centroid is known no better than its cluster is wide, or than it still has to go (at the rate one).
     wide = float(np.linalg.norm(z - c[labels], axis=1).max())
-    shape = hull(c, tol=min(eps, max(KNOWN * size, wide, quickest or 0.0)))
+    shape = hull(c, tol=min(reach, max(KNOWN * size, wide, slow)))
     own, scores = np.einsum("kd,de,ke->k", c, B, c), c @ B @ shape.corners.T
     gaps = scores.max(axis=1) - own
     inner = np.setdiff1d(np.arange(len(c)), shape.vertices)
     flat = shape.dimension < d
     return Polytope(
         labels=labels,
-        centroids=c,
+        centroids=c / unit,
         vertices=shape.vertices,
         dimension=shape.dimension,
         residuals=np.abs(gaps) / (np.abs(own).max() or 1.0),
         inner=inner,
-        inner_distance=_to_boundary_or_zero(c[inner], B, gaps[inner], shape, flat),
+        inner_distance=_to_boundary_or_zero(c[inner], B, gaps[inner], shape, flat) / unit,
         flat=flat,
-        eps=eps,
+        eps=reach / unit,
         speed=quickest,
         space=space,
     )

@@ -1,16 +1,14 @@
-r"""How many directions matter: the rank of a matrix of tokens or of attention, counted and in effect."""
-
-from typing import Any
+r"""The rank of a matrix of tokens or of attention: numerical and effective."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..checks import number
-from ..spaces import Numbers, is_concrete
+from ..spaces import Count, Numbers, is_concrete
 from ._clouds import Tokens, along, clouds, masses, reached
 
 
-def numerical_rank(matrix: Tokens, tol: Numbers | None = None, *, at: Any = None) -> Int[Array, "*T"]:
+def numerical_rank(matrix: Tokens, tol: Numbers | None = None, *, at: Count | None = None) -> Int[Array, "*T"]:
     r"""The number of singular values above `tol` times the largest; by default the round-off of the larger side.
 
     **Arguments:** matrices `(..., n, m)`, for example `attention_matrix(run)`; or a run, for the rank of its tokens.
@@ -24,7 +22,7 @@ def numerical_rank(matrix: Tokens, tol: Numbers | None = None, *, at: Any = None
     return along(_rank, xs, jnp.asarray(tol, xs.dtype))
 
 
-def effective_rank(matrix: Tokens, *, at: Any = None) -> Float[Array, "*T"]:
+def effective_rank(matrix: Tokens, *, at: Count | None = None) -> Float[Array, "*T"]:
     r"""$\exp\big(-\sum_k p_k \log p_k\big)$ with $p_k = \sigma_k / \sum_l \sigma_l$, $\sigma$ the singular values.
 
     Between 1 (rank one) and the smaller side of the matrix (all singular values equal), and continuous; a zero matrix

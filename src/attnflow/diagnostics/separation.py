@@ -22,18 +22,17 @@ $\gamma > 8\varepsilon$ that of $\gamma > 0$. Derivations: docs/theory/metastabi
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..checks import number
+from ..checks import flag, number
 from ..errors import InputError
-from ..spaces import Numbers, Sphere, check_tokens, check_weights
+from ..spaces import Number, Numbers, Sphere, check_tokens, check_weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separation:
-    r"""What the theorem says of these tokens; printed, it is a sentence.
+    r"""The statement of the theorem for these tokens; printed, it is a sentence.
 
     - `separated`: whether the theorem applies, and `reason`, a sentence that says why (not).
     - `alpha`, `gamma`: see this module's text; `caps (n,)`: the cap of each token, -1 for none.
@@ -74,7 +73,8 @@ class Separation:
         if not self.separated:
             return f"Not separated: {self.reason}"
         return (
-            f"Separated: {self.reason} Clusters within {self.radius:.3g} from t = {self.T1:.6g} to t = {self.T2:.6g} "
+            f"Separated: {self.reason} Clusters within {self.radius:.3g} from t = {_time(self.log_T1)} to "
+            f"t = {_time(self.log_T2)} "
             f"at least (alpha = {self.alpha:.6g}, gamma = {self.gamma:.6g}, lambda = {self.lam:.6g})."
         )
 
@@ -82,10 +82,10 @@ class Separation:
 def separation_report(
     x: Numbers,
     centres: Numbers,
-    eps: Any,
-    beta: Any,
+    eps: Number,
+    beta: Number,
     *,
-    lam: Any = None,
+    lam: Number | None = None,
     weights: Numbers | None = None,
     mean_field: bool = False,
 ) -> Separation:
@@ -109,7 +109,7 @@ def separation_report(
     n, k = len(tokens), len(middle)
     w = check_weights(weights, n)
     alpha = greatest_inner_product(middle, eps)
-    many = k if mean_field else n
+    many = k if flag("mean_field", mean_field) else n
     gamma = 1 - alpha - 8 * eps - np.log(2 * many**2 / eps) / beta
     inside = tokens @ middle.T >= 1 - eps - 1e-12  # round-off must not expel a token on the rim
     caps = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
@@ -149,7 +149,7 @@ def _lambda_bounds(alpha: float, gamma: float, eps: float, beta: float, many: in
     first = 1 - alpha - 8 * eps - np.log(2 * many**2 / (1 - 8 * eps)) / beta if eps < 1 / 8 else -np.inf
     if beta <= 1:
         return float(first), -np.inf
-    log_c = np.log((beta - 1) * eps / (np.e * beta**2 * many**2))
+    log_c = np.log(beta - 1) + np.log(eps) - 1 - 2 * np.log(beta) - 2 * np.log(many)
     # 1 - e^{-gamma beta} is negative when gamma is: then T1 would come after T2, whatever lambda is.
     second = -np.expm1(-gamma * beta) * _exp(log_c + (1 - alpha) * beta) if gamma != 0 else 0.0
     return float(first), float(second)
@@ -159,7 +159,11 @@ def _log_t1(lam: float, eps: float, beta: float, many: int) -> float:
     """A sum of exponentials, in logarithms; NaN where there is no lambda."""
     if beta <= 1 or np.isnan(lam):
         return np.nan
-    return float(np.logaddexp(np.log(2 * many) + 8 * eps * beta, np.log(np.e * many * lam * beta**2 / (beta - 1))))
+    return float(
+        np.logaddexp(
+            np.log(2 * many) + 8 * eps * beta, 1 + np.log(many) + np.log(lam) + 2 * np.log(beta) - np.log(beta - 1)
+        )
+    )
 
 
 def _verdict(
@@ -200,6 +204,11 @@ def _check(x: np.ndarray, centres: np.ndarray, eps: float, beta: float, lam: flo
             raise InputError(f"{name} = {value} must be a positive number.")
     if eps > 1:
         raise InputError(f"eps = {eps:g} makes caps larger than half of the sphere; take one below 1/16.")
+
+
+def _time(log: float) -> str:
+    """A time in words, also where it overflows."""
+    return f"{_exp(log):.6g}" if _exp(log) < np.inf else f"e^{log:.6g}"
 
 
 def _exp(value: float) -> float:

@@ -1,6 +1,6 @@
-r"""What the spectrum of V says: the eigenvalue of largest modulus, its eigenspace F, and the rest G.
+r"""The spectrum of V: the eigenvalue of largest modulus, its eigenspace F, and the rest G.
 
-The theorems ask for $\mathbb R^d = F \oplus G$, both invariant under $V$, with
+The theorems require $\mathbb R^d = F \oplus G$, both invariant under $V$, with
 
 $$ V|_F = \lambda\,\mathrm{Id}, \quad \lambda > 0, \qquad \rho(V|_G) < \lambda, $$
 

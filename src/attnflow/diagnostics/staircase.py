@@ -16,6 +16,7 @@ Derivations: docs/theory/metastability.md, Three clocks.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError, shown
 from ..flows import Run
+from ..spaces import Number
 from ._clouds import along
 from .clusters import clusters
 from .energy import energy
@@ -90,7 +92,7 @@ class Staircase:
 
     @property
     def flat(self) -> tuple[Plateau, ...]:
-        """The plateaus that deserve the name, and the last state."""
+        """The flat plateaus, and the last state."""
         return tuple(p for p in self.plateaus if p.flat)
 
     def __repr__(self) -> str:
@@ -99,7 +101,7 @@ class Staircase:
         return f"Staircase({len(self.plateaus)} intervals, plateaus at {heights}, clock {self.clock!r})"
 
 
-def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
+def staircase(run: Run, clock: StaircaseClock = "log", *, eps: Number | None = None) -> Staircase:
     r"""The energy $\widehat E$ of a run against a clock that shows its plateaus, and these as data.
 
     **Arguments:**
@@ -107,6 +109,11 @@ def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
     - `run`: of `long_time`, whose merges are exact; or of `simulate`, where `eps` is the distance of `clusters`.
     - `clock`: `"log"`, `"arclength"` or `"paper"`, see this module's text. The last two need $\beta > 1$.
     """
+    return staircases(run, [clock], eps=eps)[0]
+
+
+def staircases(run: Run, clocks: Sequence[StaircaseClock], *, eps: Number | None = None) -> list[Staircase]:
+    """One staircase against several clocks; its energy and its clusters are computed once."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no staircase; give a run, which carries times and its model.")
     run.single()
@@ -115,13 +122,18 @@ def staircase(run: Any, clock: Any = "log", *, eps: Any = None) -> Staircase:
         raise InputError(f"this run is finite up to saved time {last} alone; give one that reaches its end.")
     if "log_scale" in run.info:
         raise InputError("the growth of these tokens is stored apart (log_scale): no plateau lasts; end it earlier.")
-    if not isinstance(clock, str) or clock not in LABELS:
-        raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(LABELS)}.")
+    for clock in clocks:
+        if not isinstance(clock, str) or clock not in LABELS:
+            raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(LABELS)}.")
     run = before_merges(run)
-    heights = energy_of_rows(run)
     labels = np.asarray(clusters(run, eps=eps).labels if run.labels is None else run.labels)
     with np.errstate(divide="ignore"):
         log_ts = np.log(np.asarray(run.ts, float)) if run.log_ts is None else np.asarray(run.log_ts, float)
+    rows = energy_of_rows(run), log_ts, labels
+    return [_against(clock, run, *rows) for clock in clocks]
+
+
+def _against(clock: str, run: Run, heights: np.ndarray, log_ts: np.ndarray, labels: np.ndarray) -> Staircase:
     tau = {"log": _decades, "arclength": _lengths, "paper": _proof}[clock](run, log_ts)
     known = np.isfinite(tau) & np.isfinite(heights)
     if known.sum() < 2:
@@ -142,10 +154,10 @@ def before_merges(run: Run) -> Run:
     """A long run with one more row for each merge: the clusters that are about to be joined, at the merge distance.
 
     A run of `long_time` goes from its last step to the merged state. In between the clusters move straight towards the
-    place where they meet. Other runs are returned as they are.
+    place where they meet. Other runs are returned as they are, and so is one whose merges are rows already.
     """
     reach = (run.provenance.get("options") or {}).get("merge_distance")
-    if run.labels is None or run.log_ts is None or reach is None:
+    if run.labels is None or run.log_ts is None or reach is None or not run.events:
         return run
     xs, labels = np.array(run.xs, float), np.asarray(run.labels)
     after = np.flatnonzero((labels[1:] != labels[:-1]).any(axis=1)) + 1
@@ -167,7 +179,7 @@ def before_merges(run: Run) -> Run:
         xs=jnp.asarray(np.insert(xs, after, landed, axis=0)),
         labels=jnp.asarray(np.insert(labels, after, labels[after - 1], axis=0)),
         info={},
-        events=(),
+        events=(),  # whose rows are no longer these
     )
 
 

@@ -29,11 +29,17 @@ _LIFE = contextlib.ExitStack()  # contexts of a worker, which it never leaves
 
 
 class Task(NamedTuple):
-    """One cell of one experiment."""
+    """One cell of one experiment, and the file of its data."""
 
     experiment: Experiment
     cell: Cell
     scale: Scale
+    path: Path
+
+
+def task(experiment: Experiment, cell: Cell, scale: Scale, folder: RunFolder) -> Task:
+    """The task of a cell; the name of its file is hashed here alone."""
+    return Task(experiment, cell, scale, folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE))
 
 
 class Outcome(NamedTuple):
@@ -54,8 +60,7 @@ class Outcome(NamedTuple):
 
 def compute_cell(task: Task, folder: RunFolder) -> Outcome:
     """Compute a cell and write its file, unless a readable one exists. Only a failure to write raises."""
-    experiment, cell, scale = task
-    path = folder.cell_path(experiment, cell, scale=scale, dtype=DTYPE)
+    experiment, cell, scale, path = task
     stored = folder.read_cell(path)
     if stored is not None:
         return Outcome("reused", stored.provenance["seconds"], stored.provenance["versions"], stored=stored)
@@ -100,9 +105,9 @@ def compute_cells(
 
 
 def _here(tasks: list[Task], folder: RunFolder, progress: Progress) -> Generator[tuple[int, Outcome]]:
-    for i, task in enumerate(tasks):
-        progress.begin(task)
-        yield i, compute_cell(task, folder)
+    for i, each in enumerate(tasks):
+        progress.begin(each)
+        yield i, compute_cell(each, folder)
 
 
 def _in_processes(
@@ -116,10 +121,10 @@ def _in_processes(
     try:
         futures = {}
         with heirs():  # submitting starts the processes
-            for i, (experiment, cell, scale) in enumerate(tasks):
+            for i, (experiment, cell, scale, _) in enumerate(tasks):
                 futures[pool.submit(_work, folder.root, experiment.id, cell, scale)] = i
-        for task in tasks[:workers]:
-            progress.begin(task)
+        for first in tasks[:workers]:
+            progress.begin(first)
         for future in concurrent.futures.as_completed(futures):
             try:
                 yield futures[future], future.result()
@@ -144,10 +149,18 @@ def _end_with_parent() -> None:
 
 
 def _work(root: Path, experiment_id: str, cell: Cell, scale: Scale) -> Outcome:
-    # The experiment is sent by its id, since its functions need not be picklable.
-    warnings: list[str] = []
-    outcome = compute_cell(Task(_experiment(experiment_id), cell, scale), RunFolder(root, warn=warnings.append))
+    # The experiment is sent by its id, since its functions need not be picklable. The name of the file is hashed here
+    # again: this process may have read other sources.
+    folder, warnings = _folder(root)
+    warnings.clear()
+    outcome = compute_cell(task(_experiment(experiment_id), cell, scale, folder), folder)
     return outcome._replace(warnings=tuple(warnings), stored=None)  # reading the file is cheaper than sending
+
+
+@functools.cache
+def _folder(root: Path) -> tuple[RunFolder, list[str]]:
+    warnings: list[str] = []
+    return RunFolder(root, warn=warnings.append), warnings
 
 
 @functools.cache

@@ -133,5 +133,6 @@ class Experiment:
         from ._cells import DTYPE
         from .folder import RunFolder
 
-        chosen = self.with_parameters(parameters or {})
-        return RunFolder(out).results(chosen, chosen.seeded_cells(scale, seed), scale=scale, dtype=DTYPE)
+        folder = RunFolder(out)
+        cells = self.with_parameters(parameters or {}).seeded_cells(scale, seed)
+        return folder.results(cells, [folder.cell_path(self, c, scale=scale, dtype=DTYPE) for c in cells], scale=scale)

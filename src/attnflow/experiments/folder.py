@@ -21,6 +21,7 @@ be deleted.
 """
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -101,33 +102,26 @@ class RunFolder:
             return None
 
     def results(
-        self,
-        experiment: Experiment,
-        cells: list[Cell],
-        *,
-        scale: Scale,
-        dtype: str,
-        known: Sequence[StoredCell | None] = (),
+        self, cells: list[Cell], paths: list[Path], *, scale: Scale, known: Sequence[StoredCell | None] = ()
     ) -> Results:
         """The results of these cells, from `known` contents of their files or else read from the files."""
 
         def load(cell: Cell) -> "tuple[xarray.Dataset, Run | None]":
-            path = self.cell_path(experiment, cell, scale=scale, dtype=dtype)
-            stored = (known[cells.index(cell)] if known else None) or self.read_cell(path)
+            i = cells.index(cell)
+            stored = (known[i] if known else None) or self.read_cell(paths[i])
             if stored is None:
-                raise FileError(f"the cell {path} is missing; run the experiment again.")
+                raise FileError(f"the cell {paths[i]} is missing; run the experiment again.")
             return stored.data, stored.run
 
         return Results(cells, load, scale=scale)
 
-    def begin_again(self, experiment: Experiment, cells: list[Cell], *, scale: Scale, seed: int, dtype: str) -> None:
-        """Remove these cells, unless an earlier call for the same cells has not ended: newer cells then stay.
+    def begin_again(self, experiment: Experiment, paths: list[Path]) -> None:
+        """Remove these files of cells, unless an earlier call for the same ones has not ended: newer cells then stay.
 
         `write_record` ends it.
         """
         mark = self.root / experiment.name / AGAIN
-        paths = [self.cell_path(experiment, cell, scale=scale, dtype=dtype) for cell in cells]
-        begun = json.dumps({"scale": scale, "seed": seed, "cells": [path.name for path in paths]})
+        begun = json.dumps({"cells": [path.name for path in paths]})
         try:
             if mark.read_text() == begun:
                 return
@@ -151,9 +145,8 @@ class RunFolder:
         records = {}
         for path in sorted(self.root.glob("*/claims.json")):
             try:
-                record = json.loads(path.read_bytes())
-                if missing := [name for name in RECORD if name not in record]:
-                    raise KeyError(missing[0])
+                status = path.stat()
+                record = _record(path, (status.st_ino, status.st_mtime_ns, status.st_size))
                 records[record["name"]] = record
             except (OSError, ValueError, KeyError, TypeError) as error:
                 self._warn(f"{path} cannot be read ({type(error).__name__}); its experiment counts as not yet run.")
@@ -168,6 +161,15 @@ class RunFolder:
 
     def figure_path(self, experiment: Experiment, name: str) -> Path:
         return self.root / experiment.name / "figures" / name
+
+
+@functools.lru_cache(1024)
+def _record(path: Path, stamp: tuple[int, ...]) -> dict[str, Any]:
+    """A record, which is read again only when its file has changed: other processes may write it, too."""
+    record = json.loads(path.read_bytes())
+    if missing := [name for name in RECORD if name not in record]:
+        raise KeyError(missing[0])
+    return record
 
 
 def _run(path: Path) -> "Run":

@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,19 @@ from ..versions import NOT_INSTALLED, version
 from ._sources import sources
 
 PACKAGES = ("attnflow", "jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray")
-# Settings of JAX that change numbers. A new process reads each from an environment variable.
-INHERITED = (
-    "jax_num_cpu_devices",
-    "jax_platforms",
-    "jax_default_prng_impl",
-    "jax_threefry_partitionable",
-    "jax_default_matmul_precision",
-)
+# Settings of JAX that change the order of additions. A new process reads each from an environment variable.
+INHERITED = ("jax_num_cpu_devices", "jax_platforms")
+# Settings of JAX that change random numbers and products: all is computed with these, whatever the caller has set.
+FIXED = {
+    "jax_default_prng_impl": "threefry2x32",
+    "jax_threefry_partitionable": True,
+    "jax_random_seed_offset": 0,
+    "jax_high_dynamic_range_gumbel": False,
+    "jax_default_matmul_precision": None,
+}
 
 
+@functools.cache
 def versions(compute: Callable[..., Any]) -> dict[str, str]:
     """The versions that the result of `compute` depends on; `sources` is a hash of the code."""
     return {**_installed(), "sources": sources(compute)[:12]}
@@ -50,17 +53,31 @@ def computing(root: Path, dtype: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def in_precision(dtype: str) -> Iterator[None]:
-    """JAX computes in this precision; the previous one is restored on leaving."""
-    from ..floating_point import precision
+    """JAX computes in this precision and with the `FIXED` settings; the previous ones are restored on leaving."""
+    import jax
 
+    wanted = {"jax_enable_x64": dtype == "float64", **FIXED}
     with concurrent.futures.ThreadPoolExecutor(1) as aside:  # jax.enable_x64 of the caller affects this thread only
-        before = aside.submit(precision).result()
+        before = aside.submit(_settings, wanted).result()
     try:
-        if precision(dtype) != dtype:
-            raise InputError(f"jax.enable_x64 keeps JAX in {precision()}, and {dtype} is needed; leave it first.")
+        for name, value in wanted.items():
+            jax.config.update(name, value)
+        for name, value in _settings(wanted).items():
+            if value != wanted[name]:
+                raise InputError(
+                    f"a context of JAX keeps {name} = {value!r}, and {wanted[name]!r} is needed; leave it first."
+                )
         yield
     finally:
-        precision(before)
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
+def _settings(names: Iterable[str]) -> dict[str, Any]:
+    """The values of settings of JAX in this thread."""
+    import jax
+
+    return {name: getattr(jax.config, name) for name in names}
 
 
 @contextlib.contextmanager

@@ -9,10 +9,10 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..files import write_atomically
-from ._cells import DTYPE, Outcome, Task, compute_cells
+from ._cells import DTYPE, Outcome, Task, compute_cells, task
 from ._claim import judge, sentence, verdict
 from ._experiment import Experiment, Scale
-from ._results import Cell, Results
+from ._results import Results
 from .folder import RunFolder
 from .machine import computing, versions
 from .parameters import described
@@ -56,10 +56,10 @@ def reproduce(
     """
     progress = progress or Silent()
     with computing(folder.root, DTYPE), progress:
-        plans = [_plan(job) for job in jobs]
+        plans = [_plan(job, folder) for job in jobs]
         if fresh:
             for job, plan in zip(jobs, plans, strict=True):
-                folder.begin_again(job.experiment, plan.cells, scale=job.scale, seed=job.seed, dtype=DTYPE)
+                folder.begin_again(job.experiment, [t.path for t in plan.tasks])
         records: dict[int, dict[str, Any]] = {}
         with contextlib.closing(_finished(jobs, plans, folder, workers, progress)) as finished:
             for k, outcomes in finished:
@@ -77,49 +77,45 @@ def _finished(
     # One experiment after the other, in random order, so that processes which share the folder rarely compute the same
     # cell.
     order = random.sample(range(len(jobs)), len(jobs))
-    places = [(k, c) for k in order for c in random.sample(range(len(plans[k].cells)), len(plans[k].cells))]
-    tasks = [Task(jobs[k].experiment, plans[k].cells[c], jobs[k].scale) for k, c in places]
-    waiting: dict[int, dict[int, Outcome]] = {k: {} for k in order if plans[k].cells}
-    yield from ((k, []) for k in order if not plans[k].cells)
+    places = [(k, c) for k in order for c in random.sample(range(len(plans[k].tasks)), len(plans[k].tasks))]
+    tasks = [plans[k].tasks[c] for k, c in places]
+    waiting: dict[int, dict[int, Outcome]] = {k: {} for k in order if plans[k].tasks}
+    yield from ((k, []) for k in order if not plans[k].tasks)
     progress.start(len(tasks))
     with contextlib.closing(compute_cells(tasks, folder, workers=workers, progress=progress)) as ended:
         for i, outcome in ended:
             k, c = places[i]
             waiting[k][c] = outcome
-            if len(waiting[k]) == len(plans[k].cells):
+            if len(waiting[k]) == len(plans[k].tasks):
                 mine = waiting.pop(k)
                 yield k, [mine[c] for c in sorted(mine)]
 
 
 class _Plan(NamedTuple):
-    """The cells of a job; none, and the reason, if listing them raises."""
+    """The tasks of a job; none, and the reason, if listing them raises."""
 
-    cells: list[Cell]
+    tasks: list[Task]
     crash: dict[str, str] | None = None
 
 
-def _plan(job: Job) -> _Plan:
+def _plan(job: Job, folder: RunFolder) -> _Plan:
     experiment, scale, seed = job
     try:
-        cells = experiment.seeded_cells(scale, seed)
-        for cell in cells:
-            experiment.key(cell, scale=scale, dtype=DTYPE)
+        return _Plan([task(experiment, cell, scale, folder) for cell in experiment.seeded_cells(scale, seed)])
     except Exception as error:
         return _Plan([], {"sentence": sentence(error), "traceback": traceback.format_exc()})
-    return _Plan(cells)
 
 
 def _conclude(job: Job, plan: _Plan, outcomes: list[Outcome], folder: RunFolder) -> dict[str, Any]:
     experiment, scale, seed = job
-    cells = plan.cells
+    cells, paths = [t.cell for t in plan.tasks], [t.path for t in plan.tasks]
     crashes = [plan.crash] if plan.crash else []
     crashes += [{"sentence": o.sentence, "traceback": o.traceback} for o in outcomes if o.status == "crashed"]
     if crashes:
         note = f"not computed: {crashes[0]['sentence']}"
         claims, figures = [verdict(c, scale, "error", note=note) for c in experiment.claims], []
     else:
-        known = [o.stored for o in outcomes]
-        results = folder.results(experiment, cells, scale=scale, dtype=DTYPE, known=known)
+        results = folder.results(cells, paths, scale=scale, known=[o.stored for o in outcomes])
         claims = [judge(c, experiment.results_for(c, results, scale, seed), scale) for c in experiment.claims]
         figures, crashes = _draw(experiment, results, folder)
     return {

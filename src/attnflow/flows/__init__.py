@@ -20,7 +20,7 @@ from .statistics import Mean as Mean
 from .statistics import Quantiles as Quantiles
 from .tableaux import Tableau as Tableau
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractStatistic",
     "AbstractTrajectoryEngine",

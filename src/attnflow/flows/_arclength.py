@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the loop stands."""
+    """The state of the loop."""
 
     clusters: Clusters
     motion: Motion
@@ -68,7 +68,7 @@ class State(NamedTuple):
 
 
 def first_state(start: Clusters, numbers: dict[str, Array]) -> State:
-    """Where the loop begins, at `numbers["log_t0"]` and the arclength `numbers["s0"]`."""
+    """The initial state of the loop, at `numbers["log_t0"]` and the arclength `numbers["s0"]`."""
     zero, none = jnp.zeros((), start.x.dtype), jnp.zeros((), jnp.int32)
     return State(
         clusters=start,
@@ -125,7 +125,7 @@ def integrate(
         return then, path
 
     def merge(now: State, apart: Float[Array, "n n"]) -> tuple[State, News]:
-        # The last bit of the way, where a step has led here.
+        # The rest of the way to the merging, if the last step ended close to it.
         pair = jnp.argmin(apart)
         rate = closing(now.clusters, now.motion, apart).ravel()[pair]
         ds = (reach - apart.ravel()[pair]) / jnp.where(rate < 0, rate, -1)
@@ -134,7 +134,7 @@ def integrate(
         log_t, s = now.log_t + late, now.s + ds
         x = Sphere().nearest(now.clusters.x + ds * now.motion.u)
         joined = merged(now.clusters._replace(x=x), reach * (1 + 2 * LANDED))
-        event = now.accepted > 0  # tokens that lie together at the start are one from the start: no event
+        event = now.accepted > 0  # tokens that coincide at the start are one cluster without an event
         then = now._replace(
             clusters=joined,
             motion=moving(joined),
@@ -150,7 +150,7 @@ def integrate(
     def step(now: State, apart: Float[Array, "n n"]) -> tuple[State, News]:
         rate = closing(now.clusters, now.motion, apart)
         touch = jnp.where(rate < 0, (apart - reach) / jnp.where(rate < 0, -rate, 1), jnp.inf)
-        # The clock dt/ds has a pole where a pair meets: come near before the last step.
+        # The clock dt/ds has a pole where a pair meets: approach it before the last step.
         touch = jnp.where(apart > NEAR * reach, HOLD, 1) * touch
         # How much longer the clock has to run, in units of dt/ds.
         ahead = jnp.exp(until - now.motion.log_rate) * -jnp.expm1(now.log_t - until)
@@ -168,7 +168,7 @@ def integrate(
         s = jnp.where(good, now.s + h, now.s)
         size = jnp.maximum(error, 1e-10) ** (1 / ORDER)
         factor = SAFETY / size
-        # Where steps must shrink one after the other, foresee it (Gustafsson's controller).
+        # Predicts that consecutive steps must shrink (Gustafsson's controller).
         trend = factor * h / jnp.where(now.last > 0, now.last, 1) * now.error ** (1 / ORDER) / size
         factor = jnp.where(good & (now.last > 0), jnp.minimum(factor, trend), factor)
         longer = h * jnp.clip(factor, SHRINK, GROW)

@@ -46,7 +46,7 @@ def sentence(run: Run) -> str:
 
 
 def _smaller_step(run: Run) -> float | None:
-    """A step that the flow would allow, as far as the errors of longer ones say."""
+    """A step that follows the flow, extrapolated from the errors of longer ones."""
     dt = (run.provenance.get("options") or {}).get("dt")
     worst = np.max(np.asarray(run.stats.get("coarseness", np.inf)))
     return float(dt) / (2 * float(worst)) if dt and np.isfinite(worst) else None
@@ -96,7 +96,7 @@ def _suspects(run: Run, tolerance: float) -> list[int]:
     after = np.minimum(rows + 1, len(run.ts) - 1)
     after[-1] = max(len(run.ts) - 2, 0)
     x, y, ts = np.asarray(run.xs[rows]), np.asarray(run.xs[after]), np.asarray(run.ts, float)
-    if "log_scale" in run.info:  # tokens that grow do not stand still
+    if "log_scale" in run.info:  # growing tokens do not rest
         return []
     apart = np.abs(x - x[:, :1]).max(axis=(1, 2)) > tolerance
     moved = np.abs(y - x).max(axis=(1, 2)) / np.where(after == rows, np.inf, np.abs(ts[after] - ts[rows]))
@@ -114,9 +114,13 @@ def _log_force(model: Any) -> float:
 
 def _lost(run: Run, row: int, tolerance: float) -> bool:
     """Whether the clusters at this saved time drift by more than the tolerance, and slower than rounding."""
-    from ..diagnostics import clusters
+    from .clouds import Clouds
+    from .linkage import linked, usual_eps
+    from .remaining_motion import remaining_motion
 
-    drift: Any = clusters(run, at=row)
+    cloud, model = Clouds(run.xs[row], run.weights, run.ts[row], run), run.model
+    eps = usual_eps(cloud, model.space)  # pyright: ignore[reportOptionalMemberAccess]
+    drift = remaining_motion(cloud, linked(cloud.xs, eps), eps)
     if drift.state not in ("metastable", "below rounding") or not 0 < drift.speed <= drift.rounding:
         return False
     return math.log(drift.speed) + log_duration(run) > math.log(tolerance)

@@ -1,4 +1,4 @@
-"""Whether the force of a model has the shape of its tokens; errors in the user's own code are not ours to explain.
+"""Whether the force of a model has the shape of its tokens; errors in the user's own code are raised unchanged.
 
 Shapes that do not fit raise an `InputError` with a sentence. An error in a function or a model of the user is raised
 unchanged.
@@ -6,16 +6,15 @@ unchanged.
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..errors import AttnflowError, InputError
 from ..models import AbstractModel
 from ..pairsums import noted_choices
-from .compiled import once
+from .compiled import once, traced
 
 # Packages whose code may raise an error that is not the user's.
 LIBRARIES = frozenset(
@@ -45,26 +44,31 @@ def _of_the_user(error: BaseException) -> bool:
     return False
 
 
-def engines_of(
-    kernel: str, model: AbstractModel, t0: Any, x: Array, w: Array | None, key: Any
-) -> tuple[str | None, dict[str, str]]:
-    """The engines that sum over pairs in the force of a model, and why others do not; `None`: there are no sums.
+class Force(NamedTuple):
+    """The engines that sum over pairs in the force of a model (`None`: there are no sums), why others do not, and the
+    names of the operations it is made of."""
 
-    Refuses a force that is not one vector for each token.
-    """
+    engines: str | None
+    passed_over: dict[str, str]
+    operations: frozenset[str]
 
-    def trace() -> tuple[Any, str | None, dict[str, str]]:
+
+def traced_force(kernel: str, model: AbstractModel, t0: Any, x: Array, w: Array | None, key: Any) -> Force:
+    """What the force of a model is made of; one that is not one vector for each token is refused."""
+
+    def trace() -> tuple[Any, Force]:
         with noted_choices() as choices:
-            force = eqx.filter_eval_shape(_force, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
+            shape, operations = traced(force_of, kernel, model, jnp.asarray(t0, x.dtype), x, w, key)
         names = "+".join(sorted({choice.engine.full_name for choice in choices}))
-        return force, names or None, {k: why for choice in choices for k, why in choice.passed_over.items()}
+        passed_over = {k: why for choice in choices for k, why in choice.passed_over.items()}
+        return shape, Force(names or None, passed_over, operations)
 
-    force, names, passed_over = once("engines", _force, (kernel, model, x, w, key), trace)
+    force, parts = once("force", force_of, (kernel, model, x, w, key), trace)
     if getattr(force, "shape", None) != x.shape:
         what = f"has shape {force.shape}" if hasattr(force, "shape") else f"is a {type(force).__name__}"
         raise InputError(f"the force {what} and the tokens have shape {x.shape}; return one vector for each token.")
-    return names, passed_over
+    return parts
 
 
-def _force(kernel: str, model: AbstractModel, t: Array, x: Array, w: Array | None, key: Any) -> Any:
+def force_of(kernel: str, model: AbstractModel, t: Array | float, x: Array, w: Array | None, key: Any) -> Any:
     return model.force(t, x, w, key=key, kernel=kernel)

@@ -118,10 +118,10 @@ def merged(clusters: Clusters, reach: Float[Array, ""]) -> Clusters:
     apart = distances(clusters)
     near = clusters.pairs & (apart <= jnp.maximum(reach, jnp.min(apart)))
     head = jnp.minimum(slots, jnp.min(jnp.where(near, slots[None, :], n), axis=1))
-    for _ in range(n.bit_length()):  # follow a chain to its end
+    for _ in range(n.bit_length()):  # repeat until the labels of a chain of pairs agree
         head = head[head]
     member = (head[None, :] == slots[:, None]) & clusters.alive[None, :]
-    share = jnp.where(member, (clusters.w + 1e-300)[None, :], 0)  # light tokens have a mean, too
+    share = jnp.where(member, (clusters.w + 1e-300)[None, :], 0)  # a mean that does not underflow for light tokens
     w = jnp.sum(jnp.where(member, clusters.w[None, :], 0), axis=1)
     mass = jnp.sum(share, axis=1)
     mean = Sphere().nearest((share @ clusters.x) / jnp.where(mass > 0, mass, 1)[:, None])

@@ -15,7 +15,7 @@ from ._merging import Clusters
 
 
 class News(NamedTuple):
-    """What one pass of the loop brought: clusters that joined, an event or before the first step; a step to note."""
+    """The result of one pass of the loop: clusters that joined, an event or before the first step; a step to note."""
 
     joined: Bool[Array, ""]
     event: Bool[Array, ""]
@@ -64,7 +64,7 @@ def begin(start: Clusters, log_t: Array, s: Array, energy: Array, points: int, s
 def record(path: Path, now: Clusters, log_t: Array, s: Array, energy: Array, news: News) -> Path:
     """The path with a step, kept if it is its turn, or with a merging, which begins a segment.
 
-    Clusters that join before the first step belong to the segment there is.
+    Clusters that join before the first step belong to the first segment.
     """
     capacity, segments = path.rows.shape[0], path.begins.size
     room = capacity // segments
@@ -73,7 +73,7 @@ def record(path: Path, now: Clusters, log_t: Array, s: Array, energy: Array, new
     met = jnp.where(news.joined, 0, path.met + news.step.astype(jnp.int32))
     keep = news.step & (met % path.stride == 0) & (room > 1)
     filled = jnp.where(news.joined, 1, path.filled + keep.astype(jnp.int32))
-    # What has no place is dropped: it is out of bounds.
+    # Indices out of bounds are dropped.
     at = jnp.where(news.joined, first, jnp.where(keep, first + path.filled, capacity))
     rows = path.rows.at[at].set(_row(now, log_t, s), mode="drop")
     full = filled >= room

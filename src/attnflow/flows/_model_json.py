@@ -1,7 +1,7 @@
 """Models as data: a module to JSON and arrays, and back, without pickle.
 
 Only classes of the library and of registered plugins are ever made, each through its own constructor, so a file can
-bring in values and nothing else. (A constructor takes its fields by keyword: that is the convention this rests on.)
+add values and nothing else. (By convention every constructor takes its fields by keyword.)
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from ..registry import entries
 
 
 class NotStorable(Exception):
-    """The object holds something that is no data, such as a Python function."""
+    """The object holds something that cannot be stored, such as a Python function."""
 
 
 def encode(value: Any, arrays: dict[str, Any], known: dict[str, type] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""How a run goes on: from its last state, or from a saved time to a time before the next one."""
+"""Continuation of a run: from its last state, or from a saved time to a time before the next one."""
 
 import math
 from typing import Any
@@ -57,7 +57,7 @@ def state_at(run: Run, t: Any, log_t: Any) -> Array:
     last = _last_reached(run)
     if not times[0] <= time <= times[last]:
         first, end = (np.asarray(run.ts if name == "t" else run.log_ts)[k] for k in (0, last))
-        raise InputError(f"{name} = {wanted:g} is outside of this run, which is kept from {first:g} to {end:g}.")
+        raise InputError(f"{name} = {wanted:.9g} is outside of this run, which is kept from {first:.9g} to {end:.9g}.")
     row = int(np.searchsorted(times[: last + 1], time, side="right")) - 1
     if times[row] == time:
         return run.xs[row]
@@ -93,7 +93,7 @@ def _between(run: Run, row: int, time: float) -> Array:
 def _from(run: Run, model: Any, row: int, options: dict[str, Any]) -> Run:
     # Time goes on from the clock of the row, in full precision.
     arguments = {"t0": float(run.ts[row]), "weights": run.weights, **options}
-    if "leader_layer" in run.info:  # who leads and who is absorbed is part of the state
+    if "leader_layer" in run.info:  # the leaders and the absorbed tokens are part of the state
         from .hardmax_layers import through_layers
 
         return through_layers(model, run.xs[row], before=run, **arguments)

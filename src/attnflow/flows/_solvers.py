@@ -3,7 +3,7 @@ r"""The solvers of `simulate`, by name.
 Adaptive solvers and `rk4`, `euler` integrate the field, that is the force projected on the space. `euler-retract` is
 the scheme of the papers' own scripts, $x \leftarrow (x + hF)/|x + hF|$ with the force $F$ *not* projected; it differs
 visibly from the flow at their step size. `layers` is the same step as a residual layer with $h$ the weight
-of its branch, which has no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$, and nothing is
+of its branch, which has no error: in $\mathbb R^d$ it is $x \leftarrow x + hF(x)$; there are no states
 between two layers. `ifrk4` solves the linear part of the model exactly. A scheme of another package is a `Tableau`,
 which integrates the field as `rk4` does.
 """

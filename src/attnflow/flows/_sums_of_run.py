@@ -27,7 +27,7 @@ class SumsOfRun(NamedTuple):
     partitioned: bool = False
 
     def choose(self, kernel: str = "auto") -> tuple[str, Choice]:
-        """What the sums are to be called with, and the choice behind it.
+        """The kernel argument for the sums, and the choice behind it.
 
         A model that does not say what it sums gets `"auto"`: each of its sums chooses for itself. Not so where its
         program must fix the engine beforehand: on many devices, or partitioned by XLA.
@@ -42,10 +42,10 @@ class SumsOfRun(NamedTuple):
     def problem(self) -> Problem:
         model, (n, d), dtype = self.model, self.x0.shape, self.x0.dtype
         attention: Any = getattr(model, "attention", None) if model.attention_alone else None
-        given = {"devices": self.devices, "partitioned": self.partitioned, "exact": False}
+        arguments = {"devices": self.devices, "partitioned": self.partitioned, "exact": False}
         if attention is None or not attention.one_sum:
             name = type(model if attention is None else attention).__name__
-            return Problem(n, n, d, d, d, dtype, None, model=name, **given)
+            return Problem(n, n, d, d, d, dtype, None, model=name, **arguments)
         here: Any = at_time(attention, self.start)
         tile, values = jax.eval_shape(lambda x: (here.score.project(x, x), here.values(x)), self.x0)
         return Problem(
@@ -54,5 +54,5 @@ class SumsOfRun(NamedTuple):
             accuracy=Accuracy(self.span, self.tolerance, self.w, here.V),
             constant=not depends_on_time(attention),
             unit=model.space.unit,
-            **given,
+            **arguments,
         )

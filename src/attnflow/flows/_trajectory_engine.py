@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from ..engines import AbstractEngine
 from ..models import AbstractModel
 from ..pairsums import DENSE_PAIRS
-from ._force_shape import engines_of
+from ._force_shape import traced_force
 from .steps import State
 
 # Up to this dimension, elementwise products over the innermost axis, and sums by the kernel for this processor, beat
@@ -70,12 +70,12 @@ class Ensemble:
 
     def summed_by(self, kernel: str) -> bool:
         """Whether the forces of the model are summed by a kernel, by default."""
-        names, _ = engines_of("auto", self.model, 0.0, self.x0, self.w, None)
+        names = traced_force("auto", self.model, 0.0, self.x0, self.w, None).engines
         return names is not None and kernel in names.split("+")
 
 
 class Interval(NamedTuple):
-    """What carries the realisations of a chunk from one observation to the next: `steps` steps of size `h`."""
+    """The integration of a chunk of realisations from one observation to the next: `steps` steps of size `h`."""
 
     model: Any
     h: Float[Array, ""]
@@ -98,7 +98,7 @@ class AbstractTrajectoryEngine(AbstractEngine):
     innermost = False
 
     def kernel(self, problem: Ensemble) -> str:
-        """What sums over pairs where single steps are taken."""
+        """The engine of the pair sums where single steps are taken."""
         if problem.sums_fill_vectors:
             return "auto"
         return "dense" if problem.n**2 <= DENSE_PAIRS else "blocked"

@@ -1,7 +1,7 @@
 """Warm starts: a model that iterates in its force (Sinkhorn) starts each step from where the last one ended."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import diffrax
 import jax
@@ -17,6 +17,9 @@ class WarmStart(diffrax.AbstractWrappedSolver):
     A state that is not finite ends the solve: the model's iteration did not converge. (A stage where it does not is a
     rejected step to an adaptive solver, and the end to one with fixed steps.)
     """
+
+    # A wrapper of a Runge-Kutta method counts as one for diffrax, whose forward mode then reads how stages are looped.
+    scan_kind: ClassVar[str] = "checkpointed"
 
     solver: diffrax.AbstractSolver
     warm: Callable[[Any, Array, Any], Any]

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
+import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from ..spaces import is_concrete
 from ..threads import at_the_same_time, usable_cores
 
 
-class _Made:
+class _Once:
     """A value that the first thread to call `get` makes; other threads wait for it."""
 
     def __init__(self):
@@ -35,7 +36,7 @@ class _Made:
 
 
 # The least recently used programs are dropped: a sweep over many shapes must not keep them all.
-_PROGRAMS: OrderedDict[Hashable, _Made] = OrderedDict()
+_PROGRAMS: OrderedDict[Hashable, _Once] = OrderedDict()
 _CAPACITY = 128
 _lock = threading.Lock()  # of the order in which programs were used
 
@@ -53,7 +54,7 @@ def timed_call(fn: Callable[..., Any], *args: Any, unroll: bool = True) -> Timed
 
     `fn` returns arrays only. `unroll=False` keeps short inner loops as loops (see `compiler_options`).
     """
-    if not _known(args):
+    if not untraced(args):
         return Timed(eqx.filter_jit(fn)(*args), float("nan"), float("nan"))
     run, compile_seconds = _compiled(fn, args, unroll)
     start = time.perf_counter()
@@ -68,7 +69,7 @@ def timed_rows(
     `rows` are arrays with the same first axis, which is `axis` of all results; these do not depend on the number of
     `threads` (by default all that `places` has; one inside another transformation).
     """
-    if not _known((args, rows)):
+    if not untraced((args, rows)):
         return timed_call(fn, *args, rows, unroll=unroll)
     count = len(jax.tree.leaves(rows)[0])
     used = places()[: min(threads or count, count)]
@@ -107,7 +108,7 @@ def _placed(tree: Any, device: Any) -> Any:
 
 
 def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable[[], Any], float]:
-    """What runs `fn(*args)`, and the seconds that it took to compile."""
+    """The compiled program of `fn(*args)`, and the seconds that it took to compile."""
     arrays, rest = eqx.partition(args, eqx.is_array)
     compile_seconds = 0.0
 
@@ -124,36 +125,40 @@ def _compiled(fn: Callable[..., Any], args: Any, unroll: bool) -> tuple[Callable
 
 def traced(fn: Callable[..., Any], *args: Any) -> tuple[Any, frozenset[str]]:
     """The shapes of `fn(*args)`, and the names of the operations it is made of; nothing is computed."""
-
-    def make() -> tuple[Any, frozenset[str]]:
-        closed, shapes, _ = eqx.filter_make_jaxpr(fn)(*args)
-        return shapes, frozenset(_operations(closed.jaxpr))
-
-    return once("traced", fn, args, make)
+    closed, shapes, constants = eqx.filter_make_jaxpr(fn)(*args)
+    return eqx.combine(shapes, constants), frozenset(_operations(closed.jaxpr))
 
 
 def once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
-    """What `make` returned when it was last called for this function and arguments of these shapes."""
-    return _once(what, fn, args, make) if _known(args) else make()
+    """The value that `make` returned when it was last called for this function and arguments of these shapes."""
+    return _once(what, fn, args, make) if untraced(args) else make()
 
 
 def _once(what: str, fn: Callable[..., Any], args: Any, make: Callable[[], Any]) -> Any:
     arrays, rest = eqx.partition(args, eqx.is_array)
     key = (what, fn, _signature(arrays), _signature(rest), jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]
     with _lock:
-        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Made()
+        made = _PROGRAMS[key] = _PROGRAMS.pop(key, None) or _Once()
         while len(_PROGRAMS) > _CAPACITY:
             _PROGRAMS.popitem(last=False)
     return made.get(make)  # not under the lock: others go on while this compiles
 
 
-def _known(args: Any) -> bool:
-    """Whether these are values, and not being traced by another transformation."""
+def untraced(args: Any) -> bool:
+    """Whether these are values that no other transformation (`jit`, `grad`, `vmap`) is tracing."""
     return is_concrete(args) and not any(_closes_over_tracer(leaf) for leaf in jax.tree.leaves(args))
 
 
-# Programs with one of these, on several CPU devices, were seen to wait for ever, if rarely. LAPACK is loaded through
-# Python when it is first called, by whichever thread comes first; one thread has no such race.
+def adjoint_of(args: Any) -> diffrax.AbstractAdjoint:
+    """The loop of a solve: it keeps what reverse mode needs only where these values are being traced.
+
+    The plain loop compiles in two thirds of the time.
+    """
+    return diffrax.ForwardMode() if untraced(args) else diffrax.RecursiveCheckpointAdjoint()
+
+
+# Programs with one of these have deadlocked, if rarely, on several CPU devices. The first thread that calls LAPACK
+# loads it through Python; a single thread has no such race.
 FACTORIZATIONS = frozenset(
     "cholesky eig eigh svd qr geqrf geqp3 householder_product lu schur hessenberg tridiagonal triangular_solve".split()
 )

@@ -27,7 +27,7 @@ from ._force_shape import fitting
 from ._random_models import natural_step, typed
 from ._trailing_vmap import trailing_vmap
 from ._trajectory_engine import PORTION_BYTES, AbstractTrajectoryEngine, Ensemble, Interval
-from .compiled import FACTORIZATIONS, Timed, places, timed_call, timed_rows, traced
+from .compiled import FACTORIZATIONS, Timed, once, places, timed_call, timed_rows, traced
 from .engines import batched
 from .options import at_layers, check_clock
 from .outcome import Outcome
@@ -53,7 +53,7 @@ class _Plan(NamedTuple):
 
 
 class EnsembleResult(NamedTuple):
-    """What `ensemble` returns.
+    """The result of `ensemble`.
 
     - `ts (T,)`: the times of the observations.
     - `values`: what the statistic gives, or a dictionary of that, by the names in `reduce`; several models give every
@@ -84,10 +84,10 @@ def ensemble(
     key: PRNGKeyArray,
     t0: float = 0.0,
     weights: Numbers | None = None,
-    solver: Any = "rk4",
+    solver: str = "rk4",
     dt: float | None = None,
     dtype: Any = None,
-    engine: Any = "auto",
+    engine: str = "auto",
     chunk: int | None = None,
 ) -> EnsembleResult:
     """Statistics of a flow from random tokens.
@@ -129,9 +129,10 @@ def ensemble(
     ((2,), (2,), 0)
     """
     models = list(model) if isinstance(model, Sequence) else [model]
-    if (given := typed(key)) is None:
+    if (random_key := typed(key)) is None:
         raise InputError("an ensemble draws its starts at random; give a key, for example key=jax.random.key(0).")
-    key = given if any(isinstance(m, AbstractRandomModel) for m in models) else key  # two keys come of each, as arrays
+    if any(isinstance(m, AbstractRandomModel) for m in models):
+        key = random_key  # an array of keys, since two keys come of each
     statistics = {"": reduce} if isinstance(reduce, AbstractStatistic) else reduce
     if not isinstance(statistics, Mapping) or not all(isinstance(s, AbstractStatistic) for s in statistics.values()):
         raise InputError(
@@ -214,7 +215,8 @@ def _run(
     """Portion after portion: observe, then add to the statistics, each a compiled program."""
     count = models.which.size
     inputs = (models, arrays, statistics, key)
-    shapes, operations = traced(_one_realization, plan, *inputs)
+    args = (plan, *inputs)
+    shapes, operations = once("traced", _one_realization, args, lambda: traced(_one_realization, *args))
     if operations & FACTORIZATIONS:
         threads = 1
     states = {
@@ -238,7 +240,7 @@ def _run(
 def _portion(
     plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any, rows: Array
 ) -> dict[str, Any]:
-    """What is observed of these realisations, (models, rows, T, ...)."""
+    """The observed values of these realisations, (models, rows, T, ...)."""
 
     def one_model(item: Any) -> dict[str, Any]:
         model = eqx.combine(item[1], models.static)
@@ -254,7 +256,7 @@ def _portion(
 
 
 def _draw(plan: _Plan, model: Any, arrays: Any, key: Any) -> Callable[[Array], tuple[Array, Any]]:
-    """Where a realisation starts, and the key of its layers if the model is random."""
+    """The initial tokens of a realisation, and the key of its layers if the model is random."""
 
     def draw(r: Array) -> tuple[Array, Any]:
         start, weights = _keys(model, key, r)
@@ -279,7 +281,7 @@ def _keys(model: Any, key: Any, r: Any) -> tuple[PRNGKeyArray, PRNGKeyArray | No
 
 
 def _one_realization(plan: _Plan, models: Any, arrays: Any, statistics: dict[str, AbstractStatistic], key: Any) -> Any:
-    """What one realisation gives; it is traced for its shapes and never computed."""
+    """The values of one realisation; the function is traced for its shapes and never computed."""
     model = eqx.combine(jax.tree.map(lambda a: a[0], models.numbers), models.static)
     x, keys = jax.vmap(_draw(plan, model, arrays, key))(jnp.arange(1))
     alone = plan._replace(engine=batched.ENGINE, kernel="dense")
@@ -405,14 +407,14 @@ def _checked_sample(models: Any, sampler: Any, key: Any, realizations: int, dtyp
 
 def _precision(dtype: Any) -> np.dtype:
     try:
-        given = np.dtype(dtype)
+        requested = np.dtype(dtype)
     except (TypeError, ValueError):
-        given = None
-    if given not in (np.float32, np.float64):
+        requested = None
+    if requested not in (np.float32, np.float64):
         raise InputError(f"dtype = {shown(dtype)} is no precision; choose 'float32' or 'float64'.")
-    if given == np.float64 and jnp.result_type(float) != np.float64:
+    if requested == np.float64 and jnp.result_type(float) != np.float64:
         raise InputError("dtype = float64, and JAX computes in 32 bits; call attnflow.precision('float64') first.")
-    return given
+    return requested
 
 
 def _check_times(ts: Numbers, t0: float, solver: Any, dt: float) -> np.ndarray:

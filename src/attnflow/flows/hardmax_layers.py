@@ -1,4 +1,4 @@
-"""Hardmax layers, one compiled scan: who leads, who moves, who is absorbed.
+"""Hardmax layers in one compiled scan: leaders, moving tokens, absorbed tokens.
 
 A layer finds the leaders among the tokens it is given, moves the others, and then (with `merge_tol`) absorbs those that
 have reached a leader. Leaders and absorptions are recorded, and become the events of the run.
@@ -13,7 +13,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..errors import InputError
-from ..models import HardmaxLayers
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from .compiled import timed_call
@@ -58,7 +57,7 @@ def through_layers(
     **unused: Any,
 ) -> Run:
     """Run hardmax layers, for `simulate`; `before` is a run that ended in `x0`, whose leaders are known."""
-    _check_options(**unused)
+    _check_options(type(model).__name__, **unused)
     x0 = check_tokens(x0, model.space)
     n = x0.shape[0]
     w = check_weights(weights, n)
@@ -116,7 +115,7 @@ def through_layers(
 
 
 def _solve(
-    layers: int, model: HardmaxLayers, x0: Array, w: Array, first: Array, known: tuple[State, Scales] | None
+    layers: int, model: Any, x0: Array, w: Array, first: Array, known: tuple[State, Scales] | None
 ) -> tuple[Array, State, Scales]:
     """All states, from the first on, and what is known at the last."""
     if known is None:
@@ -137,7 +136,7 @@ def _solve(
     return xs, end, scales
 
 
-def _absorbed(model: HardmaxLayers, w: Array, scales: Scales, k: Array, state: State) -> tuple[State, Array]:
+def _absorbed(model: Any, w: Array, scales: Scales, k: Array, state: State) -> tuple[State, Array]:
     """Tokens that have reached a leader put there; and how far each is from one."""
     x = state.x
     leader, apart = _distance(x, state.leader_layer >= 0)
@@ -153,8 +152,8 @@ def _absorbed(model: HardmaxLayers, w: Array, scales: Scales, k: Array, state: S
     return state, apart
 
 
-def _look(model: HardmaxLayers, w: Array, scales: Scales, k: Array, state: State, apart: Array) -> State:
-    """Leaders among the tokens of layer k, and where all others will go. `apart`: how far each is from a leader."""
+def _look(model: Any, w: Array, scales: Scales, k: Array, state: State, apart: Array) -> State:
+    """Leaders among the tokens of layer k, and the targets of all others. `apart`: how far each is from a leader."""
     x = state.x
     competes = jnp.where(state.absorbed_by < 0, w, 0)
     seen = attended(model.queries(k, x), x, competes, model.tie_tol.astype(x.dtype) * scales.score)
@@ -184,18 +183,16 @@ def _longest(x: Array, w: Array) -> Array:
     return jnp.sqrt(jnp.max(jnp.where(w > 0, jnp.sum(x * x, axis=1), 0)))
 
 
-def _check_options(solver: str = "layers", dt: Any = None, **others: Any) -> None:
+def _check_options(name: str, *, solver: str = "layers", dt: Any = None, **others: Any) -> None:
     """Refuse what belongs to flows, the engine of the sums and the like aside."""
     if solver != "layers" or (dt is not None and dt != 1):
-        raise InputError(
-            'HardmaxLayers is a map and no flow; give solver="layers" without dt, and t1, how many layers.'
-        )
-    for name in ("rtol", "atol", "mesh"):
-        if others.get(name) is not None:
-            raise InputError(f"hardmax layers are computed as they are, on one device; drop {name}.")
+        raise InputError(f'{name} is a map and no flow; give solver="layers" without dt, and t1, how many layers.')
+    for option in ("rtol", "atol", "mesh"):
+        if others.get(option) is not None:
+            raise InputError(f"hardmax layers are computed as they are, on one device; drop {option}.")
 
 
-def _check_precision(model: HardmaxLayers, x0: Array) -> None:
+def _check_precision(model: Any, x0: Array) -> None:
     finest = float(jnp.finfo(x0.dtype).eps)
     tol = model.merge_tol
     if tol is not None and is_concrete(tol) and float(tol) < 4 * finest:
@@ -205,7 +202,7 @@ def _check_precision(model: HardmaxLayers, x0: Array) -> None:
         )
 
 
-def _check_size(model: HardmaxLayers, x0: Array) -> None:
+def _check_size(model: Any, x0: Array) -> None:
     """Refuse scores that are all zero by underflow: every token would tie with every other."""
     B = model.B if isinstance(model.B, jax.Array) else 1.0
     if is_concrete(x0, B):

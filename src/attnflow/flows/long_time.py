@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike
 
 from ..attention import Zonal
-from ..checks import real, whole
+from ..checks import flag, real, whole
 from ..errors import InputError, SolveError
 from ..models import AbstractModel
 from ..models.schedules import depends_on_time
@@ -82,6 +82,7 @@ def long_time(
 
     ??? cite "Dynamic metastability in the self-attention model (arXiv:2410.06833)"
     """
+    throw, progress = flag("throw", throw), flag("progress", progress)
     zonal = _zonal(model)
     x0 = check_tokens(x0, model.space)
     if x0.dtype != jnp.float64:
@@ -195,7 +196,7 @@ def _follow(
 
 
 class _Part(NamedTuple):
-    """What a compiled call gives: where it ended, rows and mergings with their numbers, and how it stands."""
+    """The result of a compiled call: its last state, rows and mergings with their numbers, and its outcome."""
 
     end: State
     full: Array  # whether the path continues in another part

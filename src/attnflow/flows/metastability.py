@@ -39,10 +39,11 @@ def drift(x: Float[Array, "n d"], w: Float[Array, " n"], labels: Int[Array, " n"
     square = jnp.sum((x[None, :, :] - x[:, None, :]) ** 2, axis=-1)
     # The rate of log tan(u/2) of a pair that is alone, see reductions/two_clusters.py.
     log_w, k = log_weights(w), beta * square / 2
-    odds = log_w[None, :] - log_w[:, None]
+    heavy = jnp.isfinite(jnp.maximum(log_w[None, :], log_w[:, None]))  # two without mass do not attract
+    odds = jnp.where(heavy, log_w[None, :] - log_w[:, None], 0)
     softmax = jnp.logaddexp(jax.nn.log_sigmoid(odds - k), jax.nn.log_sigmoid(-odds - k))
     rate = softmax if normalised else jnp.logaddexp(log_w[None, :], log_w[:, None]) - k
-    first = jnp.argmax(jnp.where(clusters.pairs, rate, -jnp.inf))
+    first = jnp.argmax(jnp.where(clusters.pairs & heavy, rate, -jnp.inf))
     i, j = jnp.unravel_index(first, square.shape)
     mass = w[i] + w[j]
     return Drift(

@@ -1,4 +1,4 @@
-"""Options of a solver: times, tolerances and steps, checked; what cannot be done is refused in a sentence."""
+"""Options of a solver: times, tolerances and steps, checked; unsupported combinations are refused in a sentence."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from ..checks import real, whole
 from ..errors import InputError
 from ..spaces import is_concrete
 
-# Relative and absolute tolerance by precision: what a figure of a paper and a ninth digit of a test need.
+# Relative and absolute tolerance by precision: enough for figures in float32, and for nine digits in float64.
 TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7)}
 
 
@@ -41,7 +41,7 @@ def times(t0: Any, t1: Any, ts: Any, save: int | None) -> tuple[Any, Any, Any]:
 
 
 def check_clock(t0: Any, ts: Any, dtype: str) -> None:
-    """Refuse times between which the clock of a run in this precision would stand still, or go by leaps."""
+    """Refuse times that the clock of a run in this precision cannot resolve."""
     if not is_concrete(t0, ts):
         return
     exact = np.asarray(ts, np.float64)
@@ -58,16 +58,16 @@ def check_clock(t0: Any, ts: Any, dtype: str) -> None:
 
 
 def _numbers(ts: Any) -> np.ndarray:
-    """Times as an array of numbers; what is none, as nothing."""
+    """Times as an array of numbers; `None` if they are not numbers."""
     try:
-        given = np.asarray(ts)
+        array = np.asarray(ts)
     except ValueError:  # lists of different lengths
         return np.empty(0)
-    return given.astype(np.float64) if given.dtype.kind in "iuf" else np.empty(0)
+    return array.astype(np.float64) if array.dtype.kind in "iuf" else np.empty(0)
 
 
 def at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any]:
-    """The last layer's time, and the times of those to keep: of `every` one, or `ts`. Nothing is between two layers."""
+    """The last layer's time, and the times of those to keep: of `every` one, or `ts`. None is between layers."""
     if not is_concrete(t0, t1, ts, dt):
         return t1, ts
     last = round((t1 - t0) / dt)
@@ -86,11 +86,11 @@ def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
 
 def tolerances(rtol: Any, atol: Any, default: tuple[float, float]) -> dict[str, Any]:
     """Relative and absolute tolerance, checked; `None` is the default."""
-    given = {"rtol": default[0] if rtol is None else rtol, "atol": default[1] if atol is None else atol}
-    for name, value in given.items():
+    values = {"rtol": default[0] if rtol is None else rtol, "atol": default[1] if atol is None else atol}
+    for name, value in values.items():
         if is_concrete(value) and not 0 < real(name, value) < 1:
             raise InputError(f"{name} = {value:g} is no tolerance; take a number between 0 and 1.")
-    return given
+    return values
 
 
 def step_options(

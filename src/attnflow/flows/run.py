@@ -1,4 +1,4 @@
-"""What a flow leaves behind: one result type for every model, so every diagnostic, plot and export works on all."""
+"""The result of a flow: one type for every model, so that every diagnostic, plot and export works on all."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -64,7 +64,7 @@ class Run:
     info: dict[str, Any] = dataclasses.field(default_factory=Info)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.info, Info):  # pairs of dims and array are taken as they are
+        if not isinstance(self.info, Info):  # already pairs of dims and array
             object.__setattr__(self, "info", Info(self.info))
 
     @property

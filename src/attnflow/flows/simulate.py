@@ -1,4 +1,4 @@
-"""The one verb: integrate a model from given tokens."""
+"""Integrate a model from given tokens."""
 
 import functools
 from typing import Any, NamedTuple
@@ -9,14 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from ..checks import whole
-from ..errors import InputError
-from ..models import AbstractModel, AbstractRandomModel, HardmaxLayers, field, jump_times
+from ..checks import flag, whole
+from ..engines import Choice
+from ..errors import InputError, shown
+from ..models import AbstractModel, AbstractRandomModel, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from ._doubtful_runs import doubted, report
-from ._force_shape import engines_of, fitting
+from ._force_shape import Force, fitting, traced_force
 from ._integrating_factor import check_step, growth_removed
 from ._progress import ProgressBar, progress_bar
 from ._random_models import natural_step, typed, written
@@ -24,7 +25,7 @@ from ._solvers import euler_error, get_scheme
 from ._sums_of_run import SumsOfRun
 from ._warm_start import WarmStart, warm_started
 from .closed_form import in_closed_form
-from .compiled import FACTORIZATIONS, timed_call, traced
+from .compiled import FACTORIZATIONS, adjoint_of, timed_call
 from .hardmax_layers import through_layers
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
@@ -40,6 +41,7 @@ class _Plan(NamedTuple):
     kernel: str
     max_steps: int
     progress: bool
+    adjoint: diffrax.AbstractAdjoint
 
 
 def simulate(
@@ -50,7 +52,7 @@ def simulate(
     t1: ArrayLike | None = None,
     ts: Numbers | None = None,
     weights: Numbers | None = None,
-    solver: Any = "tsit5",
+    solver: str = "tsit5",
     dt: ArrayLike | None = None,
     rtol: ArrayLike | None = None,
     atol: ArrayLike | None = None,
@@ -94,12 +96,13 @@ def simulate(
     """
     if not isinstance(model, AbstractModel):
         raise InputError(f"{type(model).__name__} is no model; an attention map becomes one as SelfAttention(map).")
-    if isinstance(model, HardmaxLayers):
-        given = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
-        return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **given)
+    throw, progress = flag("throw", throw), flag("progress", progress)
+    if model.has_leaders:
+        arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
+        return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
     if isinstance(solver, str) and solver == "exact":
-        given = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
-        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, throw=throw, **given)
+        arguments = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
+        return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, throw=throw, **arguments)
     x0 = check_tokens(x0, model.space)
     w = check_weights(weights, x0.shape[0])
     w = None if w is None else w.astype(x0.dtype)
@@ -127,14 +130,14 @@ def simulate(
     if mesh is not None:
         inputs = (moving, *_shard(x0, w, mesh), numbers, key)
     with progress_bar(progress), fitting(x0.shape):
-        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or not _may_share(model, x0, w, key)
+        alone = kernel != "auto" or mesh is not None or not is_concrete(inputs) or len(x0) ** 2 <= DENSE_PAIRS
         devices = 1 if alone else all_devices().size
         sums = SumsOfRun(model, x0, w, start, end - start, tolerance, devices, partitioned=mesh is not None)
-        chosen, choice = sums.choose(kernel)
+        chosen, choice, force = _engine(sums, kernel, key)
         if choice.engine.on_all_devices and kernel == "auto":
             inputs = everywhere(inputs)
-        ran, passed_over = engines_of(chosen, model, start, x0, w, key)
-        timed = timed_call(_solve, _Plan(solver, chosen, max_steps, progress), *inputs)
+        plan = _Plan(solver, chosen, max_steps, progress, adjoint_of(inputs))
+        timed = timed_call(_solve, plan, *inputs)
     xs, code, steps = on_one_device(timed.value) if choice.engine.on_all_devices else timed.value
     stats = {**steps, "compile_seconds": timed.compile_seconds, "run_seconds": timed.run_seconds}
     run = Run(
@@ -146,13 +149,13 @@ def simulate(
         model=model,
         clock="layers" if solver == "layers" and not isinstance(model, AbstractRandomModel) else model.clock,
         info=Info() if frame is None else Info({"log_scale": (("time",), frame.rate * numbers["since"])}),
-        provenance={"engine": engine_record(kernel, ran, choice.passed_over | passed_over)}
+        provenance={"engine": engine_record(kernel, force.engines, choice.passed_over | force.passed_over)}
         | provenance(
             t0=start,
             t1=end,
             solver=solver,
             max_steps=max_steps,
-            kernel=ran,
+            kernel=force.engines,
             kernel_requested=kernel,
             save=save,
             throw=throw,
@@ -169,16 +172,13 @@ def simulate(
     return run
 
 
-def _may_share(model: AbstractModel, x0: Array, w: Array | None, key: PRNGKeyArray | None) -> bool:
-    """Whether the cloud is large, there are devices to share it over, and the model allows it."""
-    if len(x0) ** 2 <= DENSE_PAIRS or all_devices().size == 1:
-        return False
-    _, operations = traced(_force, model, x0, w, key)
-    return not operations & FACTORIZATIONS
-
-
-def _force(model: AbstractModel, x: Array, w: Array | None, key: PRNGKeyArray | None) -> Array:
-    return model.force(0.0, x, w, key=key, kernel="blocked")
+def _engine(sums: SumsOfRun, kernel: str, key: PRNGKeyArray | None) -> tuple[str, Choice, Force]:
+    """The kernel argument of the sums, the choice behind it, and the force; factorizations stay on one device."""
+    chosen, choice = sums.choose(kernel)
+    force = traced_force(chosen, sums.model, sums.start, sums.x0, sums.w, key)
+    if sums.devices > 1 and force.operations & FACTORIZATIONS:
+        return _engine(sums._replace(devices=1), kernel, key)
+    return chosen, choice, force
 
 
 def _solve(
@@ -204,7 +204,7 @@ def _solve(
     stops = numbers["since"] if scheme.exact_times else None
     controller, dt0 = step_sizes(numbers, None if jumps is None else jumps - numbers["t0"], stops)
     solver = warm_started(scheme, model, w, plan.kernel, clock, x0)
-    late = scheme.late  # the error of the last step is seen after the end
+    late = scheme.late  # the error of the last step is known one step later
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(right_hand_side),
         solver,
@@ -221,6 +221,7 @@ def _solve(
         ),
         stepsize_controller=controller,
         max_steps=plan.max_steps,
+        adjoint=plan.adjoint,
         throw=False,
         progress_meter=ProgressBar() if plan.progress else diffrax.NoProgressMeter(),
     )
@@ -252,6 +253,8 @@ def _solve(
 
 def _shard(x0: Array, w: Array | None, mesh: jax.sharding.Mesh) -> tuple[Array, Array | None]:
     """Share the tokens over the devices of a one-axis mesh."""
+    if not isinstance(mesh, jax.sharding.Mesh):
+        raise InputError(f"mesh = {shown(mesh)} is no device mesh; give one of jax.make_mesh.")
     if len(mesh.axis_names) != 1 or x0.shape[0] % mesh.size:
         raise InputError(
             f"a mesh with axes {mesh.axis_names} of {mesh.size} devices cannot share {x0.shape[0]} tokens evenly; "

@@ -1,4 +1,4 @@
-"""What an ensemble keeps: statistics of an observable that are updated one realisation at a time.
+"""Statistics of an ensemble: those of an observable that are updated one realisation at a time.
 
 Realisations are added in their own order, so a statistic does not depend on how they were cut into chunks (on a GPU
 the last digits of a mean do). An observable is a function `(t, x, weights) -> array` of one cloud; a statistic sees its
@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..checks import finite_array, whole
 from ..errors import InputError, shown
-from ..spaces import Numbers
+from ..spaces import Count, Numbers
 
 # `observable(t, x, weights)`: of the time, a cloud (n, d) on its space, and its weights (n,) or None; the result is an
 # array of one shape.
@@ -154,7 +154,12 @@ class Quantiles(AbstractStatistic):
     last_only: ClassVar[bool] = False
 
     def __init__(
-        self, observable: Observable, q: Sequence[float] = (0.25, 0.5, 0.75), *, bounds: tuple[float, float], bins=1024
+        self,
+        observable: Observable,
+        q: Sequence[float] = (0.25, 0.5, 0.75),
+        *,
+        bounds: tuple[float, float],
+        bins: Count = 1024,
     ):
         levels, ends = finite_array("q", q), finite_array("bounds", bounds)
         if levels.ndim != 1 or not levels.size or ends.shape != (2,):
@@ -174,7 +179,7 @@ class Quantiles(AbstractStatistic):
         sketch, spoilt = state
         low, high = self.bounds
         place = jnp.floor((values - low) / (high - low) * self.bins).astype(jnp.int32)
-        place = jnp.where(counts, jnp.clip(place, 0, self.bins - 1), self.bins)  # beyond the last: nowhere
+        place = jnp.where(counts, jnp.clip(place, 0, self.bins - 1), self.bins)  # in no bin
         return sketch + jax.nn.one_hot(place, self.bins, dtype=sketch.dtype), spoilt | (counts & jnp.isnan(values))
 
     def finish(self, state):

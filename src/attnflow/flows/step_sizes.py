@@ -20,7 +20,7 @@ class Errors(NamedTuple):
     path: Float[Array, ""]
 
     def after(self, error: Float[Array, ""], moved: Float[Array, ""]) -> "Errors":
-        """With one more step."""
+        """The errors after one more step."""
         return Errors(jnp.maximum(self.largest, error), self.total + error, self.path + moved)
 
     @property

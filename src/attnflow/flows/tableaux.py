@@ -44,12 +44,12 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """How many stages a step takes, without its error."""
+        """The number of stages of a step, without those for its error."""
         return max(s for s, weight in enumerate(self.weights) if weight) + 1
 
     @property
     def ahead(self) -> tuple[float, ...]:
-        """How far the stage after each one stands, as a part of the step; 0 after the last."""
+        """For each stage the node of the next one, as a fraction of the step; 0 for the last."""
         return (*self.nodes[1:], 0.0)
 
 

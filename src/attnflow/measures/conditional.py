@@ -56,10 +56,10 @@ def conditional_wasserstein(
     n, m = first.shape[-2], second.shape[-2]
     if n == m:
         i, j, widths = np.arange(n), np.arange(n), masses(weights, n)
-    elif relax is None:
-        return np.inf
     elif weights is not None:
         raise InputError(f"weights are the masses of positions, and lengths {n} and {m} share none; leave them out.")
+    elif relax is None:
+        return np.inf
     else:
         i, j, widths = _common_cells(n, m)
     if first.ndim == 2:

@@ -1,4 +1,4 @@
-r"""To two antipodal points: whose mass goes where is a matter of order.
+r"""The distance to two antipodal points: the points are assigned in order.
 
 Moving $x$ to $e$ instead of $-e$ saves $|x + e|^p - |x - e|^p$, which increases with $\langle x, e\rangle$ among points
 of one length. So the points that save most go to $e$ until its mass is full; one point may be split.

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from ..checks import finite_array, number, whole
+from ..checks import finite_array, flag, number, whole
 from ..errors import InputError, SolveError
 from ..pairsums import SquaredDistance, pair_sums
 from ..spaces import Count, Number, Numbers, check_weights, is_concrete, log_weights
@@ -77,6 +77,7 @@ def sinkhorn_divergence(
     Works under `jit`, `grad` and `vmap`. Time is four sums over all pairs for every iteration, and iterations grow
     like the squared diameter over `eps`; memory is linear for large clouds (the sums are blocked).
     """
+    throw = flag("throw", throw)
     x, y = _cloud("x", x), _cloud("y", y)
     if x.shape[1] != y.shape[1]:
         raise InputError(f"x has {x.shape[1]} coordinates and y {y.shape[1]}; they must live in one space.")
@@ -155,5 +156,5 @@ def _masses(w: Numbers | None, x: Array) -> Array:
     n = x.shape[0]
     if w is not None and is_concrete(w):
         finite_array("the weights", w)
-    given = check_weights(w, n)
-    return jnp.full(n, 1 / n, x.dtype) if given is None else given.astype(x.dtype)
+    checked = check_weights(w, n)
+    return jnp.full(n, 1 / n, x.dtype) if checked is None else checked.astype(x.dtype)

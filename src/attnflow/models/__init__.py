@@ -26,7 +26,7 @@ from .schedules import jump_times as jump_times
 from .self_attention import SelfAttention as SelfAttention
 from .transformer_block import TransformerBlock as TransformerBlock
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractModel",
     "AbstractRandomModel",

@@ -48,6 +48,16 @@ class AbstractModel(eqx.Module):
         """Whether the force is a mean of tokens less the token itself, and so known up to the rounding of tokens."""
         return False
 
+    @property
+    def has_leaders(self) -> bool:
+        r"""Whether this is a map and no flow, whose layers take tokens towards what they score highest, till they lead.
+
+        It then has `queries(t, x)`, whose inner products with the tokens are the scores, `rate(t, dtype)`, the part of
+        the way that a layer goes, the matrix `B`, and `tie_tol` and `merge_tol`, as `HardmaxLayers`. `simulate` runs
+        its layers and keeps their history, which attention matrices and `hardmax_limit` read.
+        """
+        return False
+
     def warm(
         self,
         t: ArrayLike,
@@ -57,13 +67,13 @@ class AbstractModel(eqx.Module):
         *,
         kernel: str = "auto",
     ) -> Any:
-        """What calls of `force` near `(t, x)` may start from, their `state`, if the force iterates."""
+        """The `state` for calls of `force` near `(t, x)`, if the force iterates."""
         return None
 
     def linear_part(self, d: int) -> Float[Array, "d d"] | None:
         r"""A constant $V$ such that the force is $Vx_i$ and a sum of differences, $\sum_j P_{ij}V(x_j - x_i)$.
 
-        `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` ask for it.
+        `None`: there is none, or the model does not say. Integrating-factor schemes and `rescaled` need it.
         """
         return None
 

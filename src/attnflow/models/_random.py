@@ -1,4 +1,4 @@
-r"""What random models share: a natural step, a key for every layer, and what tokens read through random scores."""
+r"""Shared parts of random models: a natural step, a key for every layer, and readings through random scores."""
 
 import abc
 import itertools

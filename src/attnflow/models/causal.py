@@ -3,7 +3,7 @@ r"""Causal attention with the weights of the theory of prompts: tokens that see 
 import numpy as np
 
 from ..attention import Softmax, Unnormalized
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError
 from ..pairsums import Causal
 from ..parameters import Parameter, non_negative
@@ -45,8 +45,7 @@ def causal_model(
     whole_slope = non_negative("slope", slope)
     if is_schedule(whole_slope):
         raise InputError("slope is one number for a whole prompt; a schedule of it is not offered.")
-    if not isinstance(strict, bool):
-        raise InputError(f"strict = {strict!r} is neither True nor False.")
+    strict = flag("strict", strict)
     if not isinstance(normalize, str) or normalize not in ("positional", "softmax"):
         raise InputError(f"normalize = {normalize!r} is unknown; choose 'positional' or 'softmax'.")
     # Without a slope there is no bias to compute; inside a transformation the slope cannot be looked at.

@@ -7,6 +7,7 @@ from jaxtyping import Array, ArrayLike, Float
 from ..attention import AbstractAttention
 from ..errors import InputError
 from ..pairsums.algebra import matmul
+from ..parameters import Parameter
 from ..spaces import AbstractSpace, Euclidean
 from ._model import AbstractModel
 from .schedules import at_time
@@ -24,7 +25,13 @@ class GaussianModel(AbstractModel):
     b: Any
     space: AbstractSpace
 
-    def __init__(self, attention: AbstractAttention, W: Any = None, b: Any = None, space: AbstractSpace | None = None):
+    def __init__(
+        self,
+        attention: AbstractAttention,
+        W: Parameter | None = None,
+        b: Parameter | None = None,
+        space: AbstractSpace | None = None,
+    ):
         self.attention, self.W, self.b = attention, W, b
         self.space = Euclidean() if space is None else space
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from ..attention import Hardmax
+from ..checks import flag
 from ..errors import InputError
 from ..parameters import Parameter, non_negative, parameter, positive
 from ..spaces import AbstractSpace, Euclidean, is_concrete
@@ -65,6 +66,10 @@ class HardmaxLayers(AbstractModel):
     def moves_to_means(self) -> bool:
         return True
 
+    @property
+    def has_leaders(self) -> bool:
+        return True
+
     def __init__(
         self,
         alpha: Parameter = 0.5,
@@ -74,7 +79,7 @@ class HardmaxLayers(AbstractModel):
         merge_tol: Parameter | None = None,
         robust: bool = False,
     ):
-        if robust:
+        if flag("robust", robust):
             if merge_tol is not None or not isinstance(tie_tol, float) or tie_tol != 0.0:
                 raise InputError("robust=True chooses tie_tol and merge_tol itself; leave them out.")
             tie_tol, merge_tol = ROBUST

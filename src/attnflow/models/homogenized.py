@@ -133,7 +133,7 @@ class AveragedAttention(AbstractModel):
     For unit tokens $x_i^\top B$ is a standard Gaussian vector for every $i$: all tokens are drawn by one vector.
 
     **Arguments:** `beta`; `mean` $v$; `samples`, how many vectors $g$ the mean is over, fixed quasi-random points and
-    their opposites (the error is about 1e-3 with the default in a few dimensions); `pairs`, who sees whom.
+    their opposites (the error is about 1e-3 with the default in a few dimensions); `pairs`, the visible pairs.
     """
 
     papers: ClassVar[tuple[str, ...]] = ("homogenized",)

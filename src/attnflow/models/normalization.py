@@ -1,4 +1,4 @@
-r"""Where a transformer normalises: four flows with one attention map.
+r"""Normalisation schemes of a transformer: four flows with one attention map.
 
 Let $\theta = x/|x|$ be the direction of a token, $r = |x|$ its length, and $A(\theta)$ what it reads from the
 directions of all.
@@ -41,7 +41,7 @@ class NormalizedAttention(AbstractModel):
     `"ngpt"`, in $\mathbb R^d$ for `"pre"` and `"peri"`; there directions are `af.Sphere().nearest(x)`.
 
     **Arguments:** `attention`, the map; `scheme`; `alpha`, the step of nGPT, a number or a schedule, which the other
-    schemes do not read; `pairs`, who sees whom.
+    schemes do not read; `pairs`, the visible pairs.
     """
 
     attention: AbstractAttention

@@ -54,11 +54,11 @@ class Perceptron(eqx.Module):
             single = isinstance(value, str) or np.ndim(value) == 0
         except ValueError:  # lists of different lengths
             single = False
-        given = parameter(name, value, ndim=0 if single else 1)
-        if given is None:
+        field = parameter(name, value, ndim=0 if single else 1)
+        if field is None:
             raise InputError(f"{name} is missing; give one number, or one for each neuron.")
-        known = not (is_schedule(given) or is_schedule(self.a))
-        return _for_each(name, given, self.a.shape[0]) if known else given
+        known = not (is_schedule(field) or is_schedule(self.a))
+        return _for_each(name, field, self.a.shape[0]) if known else field
 
     @classmethod
     def from_weights(cls, W_out: Numbers, W_in: Numbers, b: Parameter = 0.0, activation: str = "relu") -> "Perceptron":
@@ -114,8 +114,8 @@ class Perceptron(eqx.Module):
             raise InputError(f"the points {x!r} are not an array of numbers; give (d,) or (..., d).") from None
         count, d = self.a.shape
         if x.shape[-1:] != (d,):
-            given = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
-            raise InputError(f"the neurons have dimension {d} and {given}; make them equal.")
+            dimension = f"tokens {x.shape[-1]}" if x.ndim else "one number has none"
+            raise InputError(f"the neurons have dimension {d} and {dimension}; make them equal.")
         if not jnp.issubdtype(x.dtype, jnp.floating):
             x = x.astype(self.a.dtype)
         b, omega = (_for_each(name, getattr(self, name), count).astype(x.dtype) for name in ("b", "omega"))

@@ -1,4 +1,4 @@
-r"""A perceptron beside attention: tokens on the sphere that feel one another and an external potential.
+r"""A perceptron beside attention: tokens on the sphere in the field of one another and of an external potential.
 
 $$ E(\mu) = \frac1{2\beta}\iint e^{\beta\langle x, y\rangle}\,d\mu\,d\mu + \int U\,d\mu, \qquad
    \dot x_i = \pm P_{x_i}\Big(\sum_j w_j e^{\beta\langle x_i, x_j\rangle}x_j + \nabla U(x_i)\Big), \qquad
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..attention import AbstractAttention, Softmax, Unnormalized
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError
 from ..pairsums import Full, pair_sums
 from ..parameters import Parameter
@@ -66,13 +66,10 @@ class PerceptronBlock(AbstractModel):
     ):
         if not isinstance(perceptron, Perceptron):
             raise InputError(f"a {type(perceptron).__name__} is no perceptron; give af.models.Perceptron(a, b, omega).")
-        flags = {"repulsive": repulsive, "softmax_preconditioned": softmax_preconditioned, "shifted": shifted}
-        for name, flag in flags.items():
-            if not isinstance(flag, bool):
-                raise InputError(f"{name} = {flag!r} should be True or False.")
-        self.attention = _attention(beta, attention, shifted, softmax_preconditioned)
         self.perceptron = perceptron
-        self.repulsive, self.softmax_preconditioned = repulsive, softmax_preconditioned
+        self.repulsive = flag("repulsive", repulsive)
+        self.softmax_preconditioned = flag("softmax_preconditioned", softmax_preconditioned)
+        self.attention = _attention(beta, attention, flag("shifted", shifted), softmax_preconditioned)
 
     @property
     def space(self) -> AbstractSpace:

@@ -64,7 +64,7 @@ class RandomLayers(AbstractRandomModel):
     - `scaling`: see the table above.
     - `draw`: `"matrices"` draws $B_h$ and $V_h$; `"projected"` only what they do to the span of the tokens: $n^2 + nd$
       numbers and not $2d^2$, with the same law, for $n < d$.
-    - `pairs`: who sees whom.
+    - `pairs`: the visible pairs.
     """
 
     papers: ClassVar[tuple[str, ...]] = ("homogenized",)
@@ -130,7 +130,7 @@ class RandomLayers(AbstractRandomModel):
         key: PRNGKeyArray | None = None,
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
-        """What the layer that begins at `t` adds to the tokens, per time."""
+        """The increment of the tokens in the layer that begins at `t`, per time."""
         n, d = x.shape
         frame, y = None, x
         if self.draw == "projected" and n < d:
@@ -154,13 +154,13 @@ class RandomLayers(AbstractRandomModel):
 
         `samples` is theirs: how many draws stand for a mean over the scores.
         """
-        given = {} if samples is None else {"samples": samples}
+        arguments = {} if samples is None else {"samples": samples}
         if self.scaling == "deterministic":
             if self.rank is not None:
                 raise InputError(f"the mean over heads of rank {self.rank} is not offered; leave rank out.")
-            return AveragedAttention(self.beta, self.mean, pairs=self.pairs, **given)
+            return AveragedAttention(self.beta, self.mean, pairs=self.pairs, **arguments)
         return HomogenizedSDE(
-            self.beta, step=self.dt, sigma_V=self.sigma_V, mean=self.mean, rank=self.rank, pairs=self.pairs, **given
+            self.beta, step=self.dt, sigma_V=self.sigma_V, mean=self.mean, rank=self.rank, pairs=self.pairs, **arguments
         )
 
 

@@ -22,7 +22,7 @@ class SelfAttention(AbstractModel):
 
     `SelfAttention(beta=9.0)` is shorthand for `SelfAttention(Softmax(beta=9.0), space=Sphere())`.
 
-    **Arguments:** `attention`, the map $\Gamma$; `space`, which gives the projection $P$; `pairs`, who sees whom;
+    **Arguments:** `attention`, the map $\Gamma$; `space`, which gives the projection $P$; `pairs`, the visible pairs;
     `longest`, the number of tokens it is meant for at most (`None`: any), as `causal_model` gives it.
     """
 

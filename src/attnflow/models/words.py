@@ -47,7 +47,8 @@ ENTRY = Entry(
     kind="model",
     name="words",
     factory=words,
-    summary="a built transformer that changes the word HEAT into FLOW; start from --init letters --n 80",
+    summary="a built transformer that changes the word HEAT into FLOW",
     spaces=("sphere",),
     papers=("measure-to-measure",),
+    needs={"init": "letters", "n": 80, "d": 3},
 )

@@ -30,7 +30,7 @@ from ._scores import SquaredDistance as SquaredDistance
 from ._scores import check_width as check_width
 from ._traced_engines import noted_choices as noted_choices
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractPairSumEngine",
     "AbstractPairs",

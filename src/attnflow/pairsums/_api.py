@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..checks import flag
 from ..engines import named
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
@@ -63,15 +64,15 @@ def pair_sums(
       proportional to the tokens and with an absolute error, for all pairs and for causal ones
       (docs/theory/fast-sums.md).
 
-    **Returns:** `(num, log_z)`; a query that no key is left for gets `(0, -inf)` with zero gradient.
+    **Returns:** `(num, log_z)`; a query without keys gets `(0, -inf)` with zero gradient.
 
     In every engine a key (or value) that a query does not see, by `pairs` or by a weight of zero, does not matter to
     it, even if it is NaN or infinite: padding may hold anything. A query that sees such a key gets NaN, with a zero
     gradient; one that sees such a value gets it in that column of the sum.
     """
     x, y, values, log_w = checked(score, x, y, values, log_w, pairs)
-    given = shielded(x, y, values, log_w, pairs)
-    x, y, values, log_w = given[:4]
+    shield = shielded(x, y, values, log_w, pairs)
+    x, y, values, log_w = shield[:4]
     (n, d), (m, p) = x.shape, values.shape
     tile = projected(score, x, y)
     reduction, selection = as_reduction(reduce)
@@ -93,7 +94,7 @@ def pair_sums(
             log_masses = jnp.full(m, -_log(m, num)) if log_w is None else log_w.astype(num.dtype)
             log_mass = seen_log_weight(log_masses, pairs.slope if pairs.outside else None, pairs.strict)
         num, log_z = reduction.scaled(num, log_z, jnp.where(log_mass > -jnp.inf, -log_mass, 0))
-    return given.restored(*reduction.result(num, log_z))
+    return shield.restored(*reduction.result(num, log_z))
 
 
 def pair_weights(
@@ -112,15 +113,16 @@ def pair_weights(
     `rows` are indices (or a slice) of queries; `None` means all, an `n`-by-`m` array. `log=True` gives their
     logarithms, which do not underflow where the weights do; $-\infty$ is a pair that is left out.
     """
+    log = flag("log", log)
     x, y, values, log_w = checked(score, x, y, 0.0, log_w, pairs)
     n, m = x.shape[0], y.shape[0]
     i = _rows(rows, n)
     reduction, selection = as_reduction(reduce)
-    given = shielded(x, y, values, log_w, pairs)
-    whole = projected(score, given.x, given.y)
+    shield = shielded(x, y, values, log_w, pairs)
+    whole = projected(score, shield.x, shield.y)
     bias = None if whole.query_bias is None else whole.query_bias[i]
     tile = Projected(whole.queries[i], whole.keys, bias, whole.key_bias)
-    logits, outside = tile_logits(score, tile, given.log_w, pairs, i, jnp.arange(m), n, m)
+    logits, outside = tile_logits(score, tile, shield.log_w, pairs, i, jnp.arange(m), n, m)
     if selection is not None:
         logits = selection.ties(logits, selection.best(logits, outside))
 
@@ -136,8 +138,8 @@ def pair_weights(
         _, log_mass = weights(Pointwise(jnp.ones_like))
         log_c = jnp.where(log_mass > -jnp.inf, -log_mass, 0)
     if log:
-        return given.restored_rows(reduction.log_weights(logits, outside, log_z, log_c), i)
-    return given.restored_rows(reduction.result(*reduction.scaled(num, log_z, log_c))[0], i)
+        return shield.restored_rows(reduction.log_weights(logits, outside, log_z, log_c), i)
+    return shield.restored_rows(reduction.result(*reduction.scaled(num, log_z, log_c))[0], i)
 
 
 def _rows(rows: Any, n: int) -> Int[Array, " r"]:
@@ -146,10 +148,11 @@ def _rows(rows: Any, n: int) -> Int[Array, " r"]:
         return jnp.arange(n) if rows is None else jnp.arange(n)[rows]
     if is_concrete(rows):
         try:
-            given = np.asarray(rows)
+            indices = np.asarray(rows)
         except (TypeError, ValueError, OverflowError):
-            given = np.asarray("")
-        if not np.issubdtype(given.dtype, np.integer) or given.ndim != 1 or not ((-n <= given) & (given < n)).all():
+            indices = np.asarray("")
+        whole = np.issubdtype(indices.dtype, np.integer) and indices.ndim == 1
+        if not whole or not ((-n <= indices) & (indices < n)).all():
             raise InputError(f"rows = {rows!r} are not numbers of the {n} queries; give whole numbers, or a slice.")
     return jnp.arange(n)[jnp.asarray(rows)]
 

@@ -34,7 +34,7 @@ def checked(score: Any, x: Any, y: Any, values: Any, log_w: Any, pairs: Any) -> 
 
 
 def projected(score: AbstractScore, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
-    """What the score makes of the tokens, refused in a sentence where queries and keys do not meet."""
+    """The projections of the tokens by the score, refused in a sentence where queries and keys do not fit."""
     tile = score.project(x, y)
     d, e = tile.queries.shape[1], tile.keys.shape[1]
     if d != e:
@@ -50,7 +50,7 @@ def _cloud(name: str, tokens: Any) -> Float[Array, "n d"]:
 
 
 def _numbers(name: str, values: Any) -> Array:
-    """Real numbers as floats; text, truth values and complex numbers are none."""
+    """Real numbers as floats; text, truth values and complex numbers are refused."""
     try:
         array = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):

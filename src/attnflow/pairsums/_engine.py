@@ -86,7 +86,7 @@ class Problem:
 
     @property
     def summed(self) -> tuple[Any, AbstractPairs, Any, Hardmax | None]:
-        """What holds arrays: score, pairs, reduction and selection."""
+        """The parts that hold arrays: score, pairs, reduction and selection."""
         return self.score, self.pairs, self.reduction, self.selection
 
     def summing(self, score: Any, pairs: AbstractPairs, reduction: Any, selection: Hardmax | None) -> "Problem":
@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def silent(self) -> str:
-        """An objection to a model that does not say what it sums."""
+        """Why a model that does not declare its sums is refused."""
         return f"{self.model} does not say what it sums"
 
 
@@ -134,7 +134,7 @@ class AbstractPairSumEngine(AbstractEngine):
 def choose_sums(problem: Problem, kernel: Any = "auto") -> Choice:
     """The engine for a sum over pairs.
 
-    Whoever names one vouches for its accuracy, unless the problem states it, and that XLA can cut it into parts.
+    A user who names an engine vouches for its accuracy, unless the problem states one, and for its partition by XLA.
     """
     if not (isinstance(kernel, str) and kernel == "auto"):
         problem = replace(problem, exact=False, partitioned=False)

@@ -1,7 +1,7 @@
 r"""Causal pairs inside a kernel: query $i$ sees the first $c_i$ keys, and key $j$ with weight $2^{-\lambda (c_i - j)}$.
 
-A program's queries end their way along the keys at the last key that any of them sees. Most keys before it are seen by
-all of them, and are not compared with anything.
+The queries of a program visit the keys up to the last one that any of them sees. Most earlier keys are seen by all of
+them, and need no mask.
 """
 
 from collections.abc import Callable
@@ -15,20 +15,20 @@ from ._pairs import Causal
 from .gpu import LOG2E, multiply_add
 
 
-class Seen(NamedTuple):
+class Visible(NamedTuple):
     """Arrays, or references to them inside a kernel; `slope` is `None` where there is none."""
 
     count: Any
     slope: Any
 
     @classmethod
-    def by(cls, pairs: Causal, n: int, m: int) -> "Seen":
+    def by(cls, pairs: Causal, n: int, m: int) -> "Visible":
         count = pairs.position(jnp.arange(n), n, m) + (0 if pairs.strict else 1)
         slope = None if pairs.slope is None else jnp.atleast_1d(LOG2E * pairs.slope.astype(jnp.float32))
         return cls(count.astype(jnp.int32), slope)
 
 
-def fold(seen: Seen | None, first: Any, length: int, step: int, body: Callable[..., Any], state: Any) -> Any:
+def fold(seen: Visible | None, first: Any, length: int, step: int, body: Callable[..., Any], state: Any) -> Any:
     """`body(at, masked, state)` for every step of keys between `first` and `first + length` that some query sees."""
 
     def walk(start: Any, stop: Any, state: Any, masked: bool) -> Any:
@@ -42,7 +42,7 @@ def fold(seen: Seen | None, first: Any, length: int, step: int, body: Callable[.
     return walk(by_all, by_some, walk(0, by_all, state, False), True)
 
 
-def positional(seen: Seen | None, s: Array, first: Any, masked: bool) -> Array:
+def positional(seen: Visible | None, s: Array, first: Any, masked: bool) -> Array:
     """Scores of the keys from `first` on, with the slope, and without keys that a query does not see."""
     if seen is None or (seen.slope is None and not masked):
         return s

@@ -1,4 +1,4 @@
-r"""What a query does not see does not matter to it, whatever it is: NaN and infinity times zero would be NaN.
+r"""Unseen keys do not change a sum, even if they are NaN or infinite, although their products with zero would be NaN.
 
 Keys and values that are not finite are replaced before any engine sees them, and the queries that do see one of them
 get NaN afterwards. This costs time proportional to the tokens, engines need no code for it; derivatives are those of
@@ -20,9 +20,9 @@ PRODUCT_PAYS = 8
 
 
 class Shielded(NamedTuple):
-    """Tokens, values and log weights without what is not seen; and which results are NaN all the same (`None`: none).
+    """Tokens, values and log weights without entries that are not finite; and which results are NaN (`None`: none).
 
-    These are the results of queries that are, or see, no numbers, and sums of values that are none, by column.
+    These are the results of queries that are not finite or see such a key, and sums of such values, by column.
     """
 
     x: Float[Array, "n d"]
@@ -33,13 +33,13 @@ class Shielded(NamedTuple):
     spoiled_sums: Bool[Array, "n p"] | None = None
 
     def restored(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
-        """The results of an engine, with NaN where they are none."""
+        """The results of an engine, with NaN where they belong."""
         if self.spoiled is not None:
             num, log_z = self.restored_rows(num), jnp.where(self.spoiled, jnp.nan, log_z)
         return (num if self.spoiled_sums is None else jnp.where(self.spoiled_sums, jnp.nan, num)), log_z
 
     def restored_rows(self, rows: Float[Array, "r m"], i: Int[Array, " r"] | None = None) -> Float[Array, "r m"]:
-        """What belongs to the queries `i`, by default to all."""
+        """The weights of the queries `i`, by default of all, with NaN where they belong."""
         if self.spoiled is None:
             return rows
         return jnp.where((self.spoiled if i is None else self.spoiled[i])[:, None], jnp.nan, rows)
@@ -52,7 +52,7 @@ def shielded(
     log_w: Float[Array, " m"] | None,
     pairs: AbstractPairs,
 ) -> Shielded:
-    """Where every query sees every key, one bad key is a matter of all, and only keys without weight are replaced."""
+    """Where every query sees every key, one bad key spoils all results, and only keys without weight are replaced."""
     own = _finite(x)
     if pairs.complete and log_w is None:
         return Shielded(x, y, values, log_w, ~(own & _finite(y).all()))
@@ -67,7 +67,7 @@ def shielded(
         harmful = counts & (harmful | jnp.isnan(log_w))
         log_w = jnp.where(jnp.isnan(log_w), -jnp.inf, log_w)
     first = jnp.zeros(1, int)
-    pairs.log_weight(first, first, len(x), len(y))  # what pairs refuse is raised here, and not inside a transformation
+    pairs.log_weight(first, first, len(x), len(y))  # errors of `pairs` are raised here, and not inside a transformation
     sees = functools.partial(pairs.sees, n=len(x))
     lost = counts[:, None] & ~numbers
     sums = jax.vmap(sees, in_axes=1, out_axes=1)(lost) if values.shape[1] else None

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ..checks import whole
+from ..checks import flag, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers, is_concrete
 from ._rules import decided_together
@@ -104,11 +104,11 @@ def weight_matrix(pairs: Any, n: Any) -> Float[Array, "n n"]:
     return weights / jnp.where(top == -jnp.inf, 1, jnp.sum(weights, axis=1, keepdims=True))
 
 
-def integer_labels(given: Any, name: str = "skip") -> Int[Array, " n"]:
+def integer_labels(values: Any, name: str = "skip") -> Int[Array, " n"]:
     try:
-        labels = jnp.asarray(given)
+        labels = jnp.asarray(values)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} = {shown(given)} holds no labels; give one integer per token.") from None
+        raise InputError(f"{name} = {shown(values)} holds no labels; give one integer per token.") from None
     if labels.ndim != 1 or not jnp.issubdtype(labels.dtype, jnp.integer):
         raise InputError(f"{name} has shape {labels.shape} and dtype {labels.dtype}; give one integer per token.")
     return labels
@@ -133,7 +133,7 @@ class Full(AbstractPairs):
             raise InputError(f"skip is a tuple of {len(skip)}; give one array, or (labels of queries, labels of keys).")
         sides = skip if isinstance(skip, tuple) else (skip, skip)
         self.skip = None if skip is None else (integer_labels(sides[0]), integer_labels(sides[1]))
-        self.normalized = normalized
+        self.normalized = flag("normalized", normalized)
 
     @property
     def complete(self) -> bool:
@@ -189,18 +189,18 @@ class Causal(AbstractPairs):
     def __init__(
         self,
         strict: bool = False,
-        slope: Any = None,
+        slope: Numbers | None = None,
         normalized: bool = False,
         at: Numbers | None = None,
         outside: bool | None = None,
     ):
         if slope is not None and is_concrete(slope) and not _real(np.asarray(slope).dtype):
             raise InputError(f"slope = {slope!r} is not a number; give the ALiBi slope per token.")
-        self.strict = strict
+        self.strict = flag("strict", strict)
         self.slope = None if slope is None else jnp.asarray(slope, jnp.result_type(float))
-        self.normalized = normalized
+        self.normalized = flag("normalized", normalized)
         self.at = None if at is None else integer_labels(at, "at")
-        self.outside = normalized if outside is None else outside
+        self.outside = self.normalized if outside is None else flag("outside", outside)
         if self.slope is not None and self.slope.ndim != 0:
             raise InputError(f"slope has shape {self.slope.shape}; give one number, the ALiBi slope per token.")
         if self.slope is not None and is_concrete(self.slope) and not 0 <= float(np.asarray(self.slope)) < np.inf:

@@ -1,15 +1,13 @@
-r"""Positional weights given as numbers, by lag or as a matrix: who sees whom where no formula says it."""
-
-from typing import Any
+r"""Positional weights given as numbers, by lag or as a matrix: visibility without a formula."""
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..checks import finite_array
+from ..checks import finite_array, flag
 from ..errors import InputError
-from ..spaces import is_concrete
+from ..spaces import Numbers, is_concrete
 from ._pairs import AbstractPairs
 
 
@@ -30,16 +28,16 @@ class Positional(AbstractPairs):
     normalized: bool = eqx.field(static=True)
     outside: bool = eqx.field(static=True)
 
-    def __init__(self, weights: Any, normalized: bool = False, outside: bool = True):
-        given = finite_array("weights", weights) if is_concrete(weights) else jnp.asarray(weights)
-        square = given.ndim == 2 and given.shape[0] == given.shape[1]
-        if not (given.ndim == 1 or square) or given.size == 0:
-            raise InputError(f"weights have shape {given.shape}; give (k,), one for each lag, or a square matrix.")
-        if isinstance(given, np.ndarray) and given.min() < 0:
-            raise InputError(f"weights have the entry {given.min():g}; a weight is not negative, and 0 is not seen.")
-        self.weights = jnp.asarray(given, jnp.result_type(float))
-        self.normalized = normalized
-        self.outside = outside
+    def __init__(self, weights: Numbers, normalized: bool = False, outside: bool = True):
+        array = finite_array("weights", weights) if is_concrete(weights) else jnp.asarray(weights)
+        square = array.ndim == 2 and array.shape[0] == array.shape[1]
+        if not (array.ndim == 1 or square) or array.size == 0:
+            raise InputError(f"weights have shape {array.shape}; give (k,), one for each lag, or a square matrix.")
+        if isinstance(array, np.ndarray) and array.min() < 0:
+            raise InputError(f"weights have the entry {array.min():g}; a weight is not negative, and 0 is not seen.")
+        self.weights = jnp.asarray(array, jnp.result_type(float))
+        self.normalized = flag("normalized", normalized)
+        self.outside = flag("outside", outside)
 
     @property
     def by_lag(self) -> bool:

@@ -1,4 +1,4 @@
-r"""Causal sums in one walk along the tokens: what came before is known by its moments.
+r"""Causal sums in one pass over the tokens: earlier tokens enter by their moments.
 
 $$ S_i(q) = \sum_{j \le i} e^{-\lambda(i-j)}\, q_j\, e^{\beta(\langle x_i, y_j\rangle - 1)} $$
 

@@ -1,4 +1,4 @@
-r"""What is done with the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
+r"""Reductions of the scores of a row: $\sum_j e^{\omega_{ij}} \phi(s_{ij}) v_j$, $\omega$ the outside log weights.
 
 A reduction works tile by tile, relative to a row's `top`, so that an engine may cut the keys as it likes: `top` of a
 tile ($-\infty$ for a row without keys), `weights` of a tile given a finite top, `rescale`, the factor from an old top
@@ -17,6 +17,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from ..checks import real_array
 from ..errors import InputError, shown
+from ..parameters import Parameter
 
 Sums = tuple[Float[Array, "n p"], Float[Array, " n"]]  # sum of weight times value, sum of weight
 
@@ -31,7 +32,7 @@ class AbstractReduction(eqx.Module):
 
     @property
     def total(self) -> "Total | None":
-        """What multiplies the mean of an exponential reduction in the result; `None`: the mean is the result."""
+        """The factor of the mean of an exponential reduction in the result; `None`: the mean is the result."""
         return None
 
     @abc.abstractmethod
@@ -45,7 +46,7 @@ class AbstractReduction(eqx.Module):
         top: Float[Array, " n"],
         exp: Callable[[Array], Array] = jnp.exp,
     ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
-        """What multiplies the values, and what is summed for the mass, both relative to `top`."""
+        """The weights of the values, and the terms of the mass, both relative to `top`."""
 
     @abc.abstractmethod
     def rescale(self, old: Float[Array, " n"], new: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -70,12 +71,12 @@ class AbstractReduction(eqx.Module):
         """The result when every outside weight is multiplied by `exp(log_c)`."""
 
     def result(self, num: Float[Array, "n p"], log_z: Float[Array, " n"]) -> Sums:
-        """What `pair_sums` returns for the `(num, log_z)` of an engine."""
+        """The result of `pair_sums` from the `(num, log_z)` of an engine."""
         return num, log_z
 
 
-class Exponential(AbstractReduction):
-    r"""$\phi = \exp$: `(sum / Z, log Z)`, relative to the row maximum, so nothing overflows."""
+class AbstractExponential(AbstractReduction):
+    r"""$\phi = \exp$, with sums relative to the row maximum, so nothing overflows."""
 
     @property
     def exponential(self) -> bool:
@@ -94,14 +95,18 @@ class Exponential(AbstractReduction):
     def finish(self, top, sums):
         return _mean(finite(top), sums)
 
-    def log_weights(self, logits, log_w, log_z, log_c):
-        return _weighted(logits, log_w) - finite(log_z)[:, None]
-
     def scaled(self, num, log_z, log_c):
         return num, log_z + log_c
 
 
-class Total(Exponential):
+class Exponential(AbstractExponential):
+    r"""$\phi = \exp$: `(sum / Z, log Z)`."""
+
+    def log_weights(self, logits, log_w, log_z, log_c):
+        return _weighted(logits, log_w) - finite(log_z)[:, None]
+
+
+class Total(AbstractExponential):
     r"""$\phi(s) = c\,e^{s - b}$: `(sum, log Z)` with $Z = \sum_j e^{\log w_j + s_{ij}}$, not divided by it.
 
     The exponential of $\log Z - b$ is taken last, so that a `shift` $b$ near the largest score keeps it in range.
@@ -110,7 +115,7 @@ class Total(Exponential):
     shift: Any
     factor: Any
 
-    def __init__(self, shift: Any = 0.0, factor: Any = 1.0):
+    def __init__(self, shift: Parameter = 0.0, factor: Parameter = 1.0):
         # A schedule is kept as it is, and the model evaluates it at its time.
         self.shift = shift if isinstance(shift, eqx.Module) else real_array("shift", shift, 0)
         self.factor = factor if isinstance(factor, eqx.Module) else real_array("factor", factor, 0)

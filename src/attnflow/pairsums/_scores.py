@@ -16,7 +16,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from ..checks import real_array
+from ..checks import flag, real_array
 from ..errors import InputError
 from .algebra import MATMUL, Algebra, matmul
 
@@ -132,8 +132,8 @@ class Inner(AbstractScore):
     @property
     def matrix(self) -> Float[Array, "d e"] | None:
         r"""$B$ or $Q^\top K$, whichever was given; `None` for the identity."""
-        given = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
-        return functools.reduce(matmul, given) if given else None
+        factors = [a for a in (self.B, None if self.Q is None else self.Q.T, self.K) if a is not None]
+        return functools.reduce(matmul, factors) if factors else None
 
     @property
     def is_bilinear(self) -> bool:
@@ -173,7 +173,7 @@ class SquaredDistance(AbstractScore):
     ):
         self.g = real_array("g", g, 0)
         self.Q, self.K = _matrix("Q", Q), _matrix("K", K)
-        self.by_difference = by_difference
+        self.by_difference = flag("by_difference", by_difference)
 
     def project(self, x: Float[Array, "n d"], y: Float[Array, "m e"]) -> Projected:
         for name, matrix, cloud in (("Q", self.Q, x), ("K", self.K, y)):

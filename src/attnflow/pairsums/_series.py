@@ -82,7 +82,7 @@ def trusted(
     return jnp.where(unit & covered & near, mass, jnp.nan)
 
 
-@functools.partial(jax.jit, static_argnums=0)  # called by itself, too, it is one program
+@functools.partial(jax.jit, static_argnums=0)  # jitted, so that a call outside of other programs is one program
 def _verdict(
     series: Series,
     x: Float[Array, "n d"],

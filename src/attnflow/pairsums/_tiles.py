@@ -1,4 +1,4 @@
-"""The sum over one tile of keys, which every engine is made of."""
+"""The sum over one tile of keys, the building block of every engine."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int

@@ -1,6 +1,6 @@
 r"""Two ways to write the products of a tile: $q k^\top$ (`outer`) and $W v$ (`contract`).
 
-`MATMUL` is what one cloud wants. `BROADCAST` multiplies and adds coordinate by coordinate, for ensembles of small,
+`MATMUL` is for one cloud. `BROADCAST` multiplies and adds coordinate by coordinate, for ensembles of small,
 low-dimensional clouds: with the realisations as a trailing axis every operation is elementwise along it, and a vector
 unit works on eight or sixteen realisations at once (three times a batched matrix product at 32 tokens in the plane).
 """

@@ -1,4 +1,4 @@
-"""What kernels for GPUs share: how one is launched, and two instructions that XLA's compiler does not choose itself.
+"""Shared parts of GPU kernels: how one is launched, and two instructions that XLA's compiler does not choose itself.
 
 A product and a sum are contracted to one instruction here (nothing else contracts them, and they are most of what a
 sum over pairs does), and a power of two is taken without the three instructions that mend denormal results. Outside a

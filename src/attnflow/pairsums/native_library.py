@@ -62,7 +62,7 @@ def _native() -> Native:
         library, where = _library(compiler)
         for name in (PAIR_SUMS, TRAJECTORIES):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
-    except Exception as error:  # whatever it is, other engines do the work
+    except Exception as error:  # whatever the error is, other engines do the work
         return Native(False, f"{compiler[0]} did not make them: {_reason(error)}")
     return Native(True, f"compiled by {compiler[0]} ({where})")
 
@@ -88,14 +88,14 @@ def _library(compiler: list[str]) -> tuple[ctypes.CDLL, str]:
             with contextlib.suppress(OSError):  # half a file, after a crash: it is made again
                 return ctypes.CDLL(str(kept)), str(kept)
         with tempfile.TemporaryDirectory(dir=kept.parent) as workshop:  # others see the whole file or none
-            os.replace(_made(command, Path(workshop) / name), kept)
+            os.replace(_built(command, Path(workshop) / name), kept)
         return ctypes.CDLL(str(kept)), str(kept)
     except (OSError, RuntimeError):  # no file can be written or loaded there, or there is no home folder
         with tempfile.TemporaryDirectory(prefix="attnflow-") as workshop:  # once it is loaded its file may go
-            return ctypes.CDLL(str(_made(command, Path(workshop) / name))), "not kept"
+            return ctypes.CDLL(str(_built(command, Path(workshop) / name))), "not kept"
 
 
-def _made(command: list[str], path: Path) -> Path:
+def _built(command: list[str], path: Path) -> Path:
     subprocess.run(
         [*command, str(SOURCE), "-o", str(path)],
         check=True,
@@ -127,7 +127,7 @@ def _ours(path: Path) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in a line."""
+    """The reason of an error, in a line."""
     words = str(error)
     if isinstance(error, subprocess.CalledProcessError):
         words = f"{error.stderr}\nit ended with status {error.returncode}"
@@ -136,7 +136,7 @@ def _reason(error: Exception) -> str:
 
 
 def _processor() -> str:
-    """What distinguishes processors: a home folder may be shared by machines with other instructions."""
+    """The key of a processor: machines with other instructions may share a home folder."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features")))

@@ -1,16 +1,16 @@
-// Sums over pairs of tokens on a processor, in float32 and float64, for any dimension; `_library.py` compiles this file.
+// Sums over pairs of tokens on a processor, in float32 and float64, for any dimension; compiled by `native_library.py`.
 //
 // For every query i, over the keys j that it sees,
 //
 //     top_i = max_j s_ij,   mass_i = sum_j e^{s_ij - top_i},   num_i = sum_j e^{s_ij - top_i} v_j,
 //     s_ij = <q_i, k_j> + bias_j,   and for causal pairs   s_ij - slope (last_i - j)  where j <= last_i.
 //
-// Queries are the lanes of vectors: a tile of them goes along the keys, a tile of keys at a time, and scores, exponentials
-// and sums of a tile stay in the first-level cache. Both products are of one kind, rows of vectors times numbers, and run
-// at the rate of the arithmetic units. Nothing is summed across lanes. Tokens are the last axis of all arrays.
+// Queries are the lanes of vectors. A tile of queries loops over tiles of keys, and the scores, exponentials and sums of a
+// tile stay in the first-level cache. Both products multiply rows of vectors by numbers, and run at the rate of the
+// arithmetic units. Nothing is summed across lanes. Tokens are the last axis of all arrays.
 //
-// Tiles, and realisations of an ensemble, are shared between the threads of XLA's pool. What a tile holds does not depend
-// on the number of threads, and one thread computes all of it: results have the same bits on any number of cores.
+// The threads of XLA's pool share the tiles, or the realisations of an ensemble. The tiles do not depend on the number of
+// threads, and one thread computes a whole tile: results have the same bits on any number of cores.
 
 #include <algorithm>
 #include <atomic>
@@ -34,7 +34,7 @@ constexpr long kBytes = 16;
 #endif
 
 constexpr int kAcross = 2;  // vectors of queries in a tile; with 8 keys they make 16 sums, half of the registers
-constexpr int kDown = 8;    // keys (in a sum: values) that go together
+constexpr int kDown = 8;    // keys (in a sum: values) that are computed together
 constexpr long kKeys = 128;  // keys in a tile
 
 template <class T> struct Lanes;
@@ -53,14 +53,14 @@ template <class T> constexpr long kLanes = kBytes / sizeof(T);
 template <class T> inline Vector<T> all(T a) { return a - Vector<T>{}; }
 template <class T> inline Vector<T> loaded(const T* a) {
   Vector<T> v;
-  memcpy(&v, a, kBytes);  // from anywhere
+  memcpy(&v, a, kBytes);  // at any alignment
   return v;
 }
 template <class T> inline Vector<T>& at(T* a, long k) { return *reinterpret_cast<Vector<T>*>(a + k * kLanes<T>); }
 
 // e^x = 2^k e^r with k a whole number and |r| <= log(2)/2; e^r = 1 + r + r^2 q(r), where q has nearly the least greatest
 // relative error on that interval: 1e-7 and 2e-17. For x <= 0; zero below the smallest normal number. The sum with kRound
-// leaves k, and the bias of exponents, in the last bits; a product with 2^k keeps not-a-number.
+// leaves k, and the bias of exponents, in the last bits; multiplying by 2^k keeps NaN.
 template <class T> struct Exp;
 template <> struct Exp<float> {
   static constexpr float kRound = 12582912.f + 127.f, kHigh = 0.693359375f, kLow = -2.12194440e-4f, kLowest = -87.3f;
@@ -90,8 +90,8 @@ template <class T> inline Vector<T> exponential(Vector<T> x) {
   return x < E::kLowest ? Vector<T>{} : e;
 }
 
-// total += more; what rounding takes away is kept in `lost` for the next time, so that errors do not grow with the number
-// of tiles. Infinity has lost nothing, and stays infinity.
+// total += more, compensated: `lost` keeps the rounding error for the next call, so that errors do not grow with the
+// number of tiles. An infinite sum has no rounding error, and stays infinite.
 template <class T> inline void add(Vector<T>& total, Vector<T>& lost, Vector<T> more) {
   more -= lost;
   Vector<T> now = total + more, off = (now - total) - more;
@@ -99,8 +99,8 @@ template <class T> inline void add(Vector<T>& total, Vector<T>& lost, Vector<T> 
   total = now;
 }
 
-// c[j] = start[j] + scale sum_k a[k] b[j, k] for J rows of A vectors; without a start the sum alone; with `lost` it is
-// added to c, once it is whole.
+// c[j] = start[j] + scale sum_k a[k] b[j, k] for J rows of A vectors; `start` may be null. With `lost` the whole sum is
+// added to c, compensated.
 template <class T, int A, int J>
 inline void multiply_rows(const T* a, const T* b, long along_j, long along_k, long count, const T* start, T scale, T* c,
                           T* lost) {
@@ -162,7 +162,7 @@ template <class T> struct Cloud {
   T* space;                                 // d + kKeys + 2 p rows of vectors, and last
 };
 
-// Pairs after the last key that a query sees weigh nothing, and those before it less by the slope.
+// Keys after the last one that a query sees have weight zero, and the slope reduces those before it.
 template <class T, int A> inline void hide_unseen(T* scores, const T* last, T slope, long first, long count) {
   const T nothing = -std::numeric_limits<T>::infinity();
   for (long j = 0; j < count; j++)
@@ -174,7 +174,7 @@ template <class T, int A> inline void hide_unseen(T* scores, const T* last, T sl
     }
 }
 
-// The queries from `first` on that A vectors hold, against all keys.
+// A vectors of queries, from query `first` on, against all keys.
 template <class T, int A> void tile(const Cloud<T>& in, long first) {
   constexpr long width = A * kLanes<T>;
   const T nothing = -std::numeric_limits<T>::infinity();
@@ -190,7 +190,7 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
       for (long i = 0; i < width; i++) row[i] = i < own ? given[i] : T(0);
   }
   const T* queries = whole ? in.queries : packed;
-  long seen = in.m, by_all = in.m;  // keys that some query sees, and that all do
+  long seen = in.m, by_all = in.m;  // keys that some query sees; keys that all queries see
   if (in.last) {
     T greatest = T(-1), least = T(in.m);
     for (long i = 0; i < width; i++) {
@@ -219,11 +219,11 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
     for (int i = 0; i < A; i++) {
       const Vector<T> before = top[i];
       top[i] = base[i];
-      base[i] = base[i] == nothing ? Vector<T>{} : base[i];  // no key yet: nothing to be relative to
+      base[i] = base[i] == nothing ? Vector<T>{} : base[i];  // no key so far
       if (!j0) continue;
       const Vector<T> scale = exponential<T>(before - base[i]);
       mass[i] *= scale, lost_mass[i] *= scale;
-      for (long c = 0; c < 2 * in.p; c++) at(sum, c * A + i) *= scale;  // what was lost comes after the sums
+      for (long c = 0; c < 2 * in.p; c++) at(sum, c * A + i) *= scale;  // the rounding errors are stored after the sums
     }
     Vector<T> more[A] = {};
     for (long j = 0; j < count; j++)
@@ -246,8 +246,8 @@ template <class T, int A> void tile(const Cloud<T>& in, long first) {
   memcpy(in.top + first, top, sizeof(T) * own);
 }
 
-// The frame of a call, read. Results have leading axes of clouds, tokens last; so have arguments, with length 1 along the
-// axes whose clouds share them. An empty argument is left out.
+// The parsed frame of a call. Results have leading axes of clouds, tokens last; so have arguments, with length 1 along
+// axes whose clouds share them. An empty argument counts as absent.
 template <class T> struct Call {
   XLA_FFI_CallFrame* frame;
   const XLA_FFI_Buffer& argument(int k) const { return *static_cast<XLA_FFI_Buffer*>(frame->args.args[k]); }
@@ -262,7 +262,7 @@ template <class T> struct Call {
     for (long axis = 0; axis < made(0).rank - 2; axis++) clouds *= made(0).dims[axis];
     return clouds;
   }
-  // What argument k, with so many axes of its own, is for one of the clouds.
+  // Argument k of one cloud; the argument has so many axes besides those of the clouds.
   const T* of(int k, int axes, long cloud) const {
     const XLA_FFI_Buffer& a = argument(k);
     if (none(k)) return nullptr;
@@ -315,20 +315,20 @@ template <class T> void sum_pairs(const Cloud<T>& in) {
   for (long k = 0; k < tiles<T>(in.n); k++) sum_tile<T>(in, k);
 }
 
-// About how long pairs take, in multiply-adds of a vector: an exponential is worth a dozen.
+// Rough cost of pairs, in multiply-adds of a vector: an exponential costs a dozen.
 template <class T> double cost_of(double pairs, long d, long p) { return pairs * (d + p + 12) / kLanes<T>; }
 
-// A thread is woken for this much work (some 20 microseconds) and not for less: waking it takes up to ten.
+// The least work (some 20 microseconds) for which a thread is woken: waking it takes up to ten.
 constexpr double kWorthwhile = 60000;
-constexpr int kLooks = 20000;  // at a number in the cache, before one sleeps: about as long
+constexpr int kLooks = 20000;  // polls of a cached number before a thread sleeps: about as long
 
 // Pieces of work that threads take one after the other. XLA may call the kernel from a thread of its pool while all
-// others are busy, so nobody waits for a thread to come: the caller takes pieces until none is left, and then waits for
-// those that somebody has begun. A thread that comes too late finds no piece and leaves; the last to leave frees this.
+// others are busy, so the caller does not wait for threads to start: it takes pieces until none is left, and then waits
+// for the pieces in progress. A thread that starts too late gets no piece and leaves; the last to leave frees this.
 template <class T> struct Shared {
   void (*const run)(const void* work, long piece, T* space);
-  const void* const work;  // the caller's; nobody looks at it who has no piece
-  const long pieces, numbers;  // numbers: the space that a thread needs
+  const void* const work;  // owned by the caller; only read by threads with a piece
+  const long pieces, numbers;  // numbers: the scratch space of a thread
   std::atomic<long> next{0}, done{0}, present;
   std::mutex mutex;
   std::condition_variable finished;
@@ -344,7 +344,7 @@ template <class T> struct Shared {
       finished.notify_one();
     }
   }
-  // The others are nearly ready, as a rule: to sleep and to be woken would take longer.
+  // The other threads usually finish soon: sleeping and waking would take longer.
   void wait() {
     for (int look = 0; look < kLooks; look++)
       if (done.load(std::memory_order_acquire) == pieces) return;
@@ -372,7 +372,7 @@ static long pool_size(XLA_FFI_CallFrame* frame) {
   return succeeded(frame, frame->api->XLA_FFI_ThreadPool_NumThreads(&args)) ? threads : 0;
 }
 
-// work(piece, space) for every piece, of this cost in all; false if there is no memory.
+// Calls work(piece, space) for every piece; `cost` is that of all. False without memory.
 template <class T, class Work>
 bool share(XLA_FFI_CallFrame* frame, long pieces, double cost, long numbers, const Work& work) {
   T* space = new_space<T>(numbers);
@@ -392,7 +392,7 @@ bool share(XLA_FFI_CallFrame* frame, long pieces, double cost, long numbers, con
     }
     shared->take(space);
     shared->wait();
-    shared->leave(1 + others);  // those that could not be asked leave with the caller
+    shared->leave(1 + others);  // threads that could not be scheduled leave with the caller
   }
   free(space);
   return true;
@@ -419,7 +419,7 @@ template <class T> XLA_FFI_Error* pair_sums(XLA_FFI_CallFrame* frame) {
 
 // Many steps of one cloud of self-attention,  y' = V sum_j a_ij y_j,  a_ij ~ e^{beta <y_i, B y_j>},  on the sphere or
 // in R^d: the steps of flows/steps.py, in its arithmetic. `ahead` and `weights` of the stages are those of
-// flows/tableaux.py; no stage is the bare force and a retraction.
+// flows/tableaux.py; without stages a step is the unprojected force and a retraction.
 template <class T> struct Flow {
   long n, d;
   T h, beta;
@@ -427,7 +427,7 @@ template <class T> struct Flow {
   const T *ahead, *weights;
   bool sphere, normalized;
   const T *bias, *last, *slope;
-  const T *score, *value;  // B and V, (d, d), or nothing
+  const T *score, *value;  // B and V, (d, d), or null
   T *queries, *values, *num, *mass, *top, *total, *flaw, *space;
 
   // sum_k a[k] m[k, c] for every coordinate c, or with `transposed` sum_k m[c, k] a[k]
@@ -442,7 +442,7 @@ template <class T> struct Flow {
     }
   }
 
-  // <a_i, b_i> of every token, in `mass`; a vector of tokens at a time, whose sum stays in a register
+  // <a_i, b_i> of every token, in `mass`, for a vector of tokens at a time, so that the sum stays in a register
   void inner(const T* a, const T* b) const {
     constexpr long L = kLanes<T>;
     long i = 0;
@@ -457,7 +457,7 @@ template <class T> struct Flow {
     }
   }
 
-  // The square of a token that is too long or too short to be squared, after a power of two has been taken out of it.
+  // The square of a token whose own square over- or underflows, after division by a power of two.
   T square_in_range(T* y) const {
     T largest = T(0), sum = T(0);
     for (long c = 0; c < d; c++) largest = std::max(largest, std::abs(y[c * n]));
@@ -479,7 +479,7 @@ template <class T> struct Flow {
   }
 
   bool finite(const T* a) const {
-    Vector<T> zero = {};  // not a number once something is none
+    Vector<T> zero = {};  // NaN as soon as an entry is not finite
     const long size = d * n, whole = size - size % kLanes<T>;
     for (long k = 0; k < whole; k += kLanes<T>) zero += loaded(a + k) - loaded(a + k);
     T sum = T(0);
@@ -488,12 +488,12 @@ template <class T> struct Flow {
     return sum == T(0);
   }
 
-  // What a query does not see does not matter to it: a token that is no number is replaced as a key, and `flaw`, which is
-  // added to the sums, is none for it and for those who see it. False where all is sound.
+  // Unseen keys must not change a query: a token that is not finite is replaced as a key, and `flaw`, which is added to
+  // the sums, is NaN for this token and for the queries that see it. False if all tokens are finite.
   bool shield(T* y) const {
     if (finite(y) && (!value || finite(values))) return false;
     const T none = std::numeric_limits<T>::quiet_NaN();
-    long first = n;  // of such keys
+    long first = n;  // first key that is not finite
     for (long i = n - 1; i >= 0; i--) {
       bool sound = true;
       for (long k = i; k < d * n; k += n) sound = sound && std::isfinite(y[k]) && (!value || std::isfinite(values[k]));
@@ -583,7 +583,7 @@ template <class T> XLA_FFI_Error* trajectories(XLA_FFI_CallFrame* frame) {
 
 template <class Work32, class Work64> XLA_FFI_Error* answer(XLA_FFI_CallFrame* frame, Work32 in32, Work64 in64) {
   for (auto* more = frame->extension_start; more; more = more->next)
-    if (more->type == XLA_FFI_Extension_Metadata) {  // XLA asks what this was compiled for
+    if (more->type == XLA_FFI_Extension_Metadata) {  // XLA requests the version that this was compiled for
       auto& version = reinterpret_cast<XLA_FFI_Metadata_Extension*>(more)->metadata->api_version;
       version.major_version = XLA_FFI_API_MAJOR;
       version.minor_version = XLA_FFI_API_MINOR;

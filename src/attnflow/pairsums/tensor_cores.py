@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ._gpu_causal import Seen, fold, positional
+from ._gpu_causal import Visible, fold, positional
 from .gpu import launch, own, power_of_two, whole
 
 WIDTH = 128  # dimensions and values, at most
@@ -60,13 +60,13 @@ def _product(a: Array, b: Array) -> Array:
     return jnp.dot(a, b, preferred_element_type=jnp.float32)
 
 
-class _Given(NamedTuple):
-    """What a kernel reads: of its own queries, and of all keys."""
+class _KernelInputs(NamedTuple):
+    """The inputs of a kernel: of its own queries, and of all keys."""
 
     scale: Any
     start: Any
     queries: Halves
-    seen: Seen | None
+    seen: Visible | None
     bias: Any
     keys: Halves
     values: Halves
@@ -78,7 +78,7 @@ def tensor_sums(
     keys: Float[Array, "m k"],
     bias: Float[Array, " m"] | None,
     values: Float[Array, "m p"],
-    seen: Seen | None = None,
+    seen: Visible | None = None,
 ) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
     r"""$\sum_j e_{ij} v_j$ and $\sum_j e_{ij}$ with $e_{ij} = 2^{\langle q_i, k_j\rangle + b_j + a_i}$ at most 1."""
     n, (m, p) = queries.shape[0], values.shape
@@ -87,7 +87,7 @@ def tensor_sums(
     (q, q_scale), (y, y_scale), (v, v_scale) = (
         _scaled(fill(a, rows)) for a, rows in ((queries, QUERIES), (keys, KEYS), (values, KEYS))
     )
-    given = _Given(
+    inputs = _KernelInputs(
         jnp.atleast_1d(q_scale * y_scale),
         jnp.pad(start, (0, -n % QUERIES)),
         q,
@@ -98,12 +98,12 @@ def tensor_sums(
     )
     mine = functools.partial(jax.tree.map, functools.partial(own, size=QUERIES, axis=0))
     every = functools.partial(jax.tree.map, whole)
-    specs = _Given(
-        every(given.scale),
-        mine(given.start),
+    specs = _KernelInputs(
+        every(inputs.scale),
+        mine(inputs.start),
         mine(q),
-        None if given.seen is None else Seen(mine(given.seen.count), every(given.seen.slope)),
-        *map(every, given[4:]),
+        None if inputs.seen is None else Visible(mine(inputs.seen.count), every(inputs.seen.slope)),
+        *map(every, inputs[4:]),
     )
     rows = q.leading.shape[0]
     out = [jax.ShapeDtypeStruct((rows, v.leading.shape[1]), jnp.float32), jax.ShapeDtypeStruct((rows,), jnp.float32)]
@@ -115,7 +115,7 @@ def tensor_sums(
         out_specs=mine(out),
         warps=4 if max(q.leading.shape[1], v.leading.shape[1]) <= 64 else 8,  # as measured
         stages=2,
-    )(given)
+    )(inputs)
     return v_scale * num[:n, :p], mass[:n]
 
 
@@ -134,18 +134,18 @@ def _scaled(a: Array) -> tuple[Halves, Array]:
     return Halves(leading, Halves.rest(a, leading)), scale
 
 
-def _kernel(given: _Given, num_ref: Any, mass_ref: Any) -> None:
+def _kernel(inputs: _KernelInputs, num_ref: Any, mass_ref: Any) -> None:
     from jax.experimental import pallas as pl
 
-    queries = Halves(*(ref[...] for ref in given.queries))
-    start, scale = given.start[:][:, None], given.scale[0]
+    queries = Halves(*(ref[...] for ref in inputs.queries))
+    start, scale = inputs.start[:][:, None], inputs.scale[0]
 
     def add(first: Any, masked: bool, sums: tuple[Array, Array]) -> tuple[Array, Array]:
         at = pl.ds(first, KEYS)
-        keys, values = (Halves(*(ref[at, :] for ref in halves)) for halves in (given.keys, given.values))
-        s = scale * queries.times(keys.T) + (start + given.bias[at][None, :])
-        e = power_of_two(positional(given.seen, s, first, masked))
+        keys, values = (Halves(*(ref[at, :] for ref in halves)) for halves in (inputs.keys, inputs.values))
+        s = scale * queries.times(keys.T) + (start + inputs.bias[at][None, :])
+        e = power_of_two(positional(inputs.seen, s, first, masked))
         return sums[0] + Halves.of(e).times(values), sums[1] + jnp.sum(e, axis=1)
 
     nothing = (jnp.zeros(num_ref.shape, jnp.float32), jnp.zeros(QUERIES, jnp.float32))
-    num_ref[...], mass_ref[:] = fold(given.seen, 0, given.bias.shape[0], KEYS, add, nothing)
+    num_ref[...], mass_ref[:] = fold(inputs.seen, 0, inputs.bias.shape[0], KEYS, add, nothing)

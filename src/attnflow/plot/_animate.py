@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.colors import to_rgba
 
-from ..checks import number, whole
+from ..checks import flag, number, whole
 from ..errors import InputError, shown
 from ..files import path_of
 from ._data import Camera, Frames, camera_of, read, resolution
@@ -40,7 +40,7 @@ def animate(
     frames = read(run)
     if frames.logarithmic:
         frames = _paced(frames, max_frames)
-    views = [view_of(frames)(frames, trails, camera_of(camera)), *_beside(beside, run, frames)]
+    views = [view_of(frames)(frames, flag("trails", trails), camera_of(camera)), *_beside(beside, run, frames)]
     width, height = size(frames)
     colours = (TOKEN["color"], *pale(np.array([to_rgba(TOKEN["color"])])))
     shape = width + 4.6 * (len(views) - 1), height
@@ -73,5 +73,5 @@ def _spread(ts: np.ndarray, most: int) -> list[int]:
     """Indices of the saved times nearest to evenly spaced ones."""
     if len(ts) <= most:
         return list(range(len(ts)))
-    wanted = np.linspace(ts[0], ts[-1], most)
-    return np.unique(np.abs(ts[:, None] - wanted).argmin(axis=0)).tolist()
+    targets = np.linspace(ts[0], ts[-1], most)
+    return np.unique(np.abs(ts[:, None] - targets).argmin(axis=0)).tolist()

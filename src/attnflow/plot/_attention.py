@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..checks import flag
 from ._data import Frames, index, read
 from ._style import FAINT, HEAT, PALETTE, axes_for, style
 
@@ -26,7 +27,7 @@ def attention(
     frames = read(run)
     at = index(at, frames)
     matrix = np.asarray(attention_matrix(run, at=at, head=head), float)
-    by_cluster = not run.model.pairs.ordered if by_cluster is None else by_cluster
+    by_cluster = not run.model.pairs.ordered if by_cluster is None else flag("by_cluster", by_cluster)
     groups = clusters(run, at=at) if by_cluster else None
     order = np.arange(frames.n) if groups is None else np.argsort(groups.labels, kind="stable")
     with style():
@@ -52,7 +53,7 @@ def attention(
 
 
 def _blocks(ax: Axes, sizes: np.ndarray) -> None:
-    """Lines between the clusters and their numbers beside them, if these are blocks that can be told apart."""
+    """Lines between the clusters and their numbers beside them, if the blocks are distinct."""
     ends = np.cumsum(sizes)
     if len(sizes) > ends[-1] / 2:
         ax.set(xticks=(), yticks=())

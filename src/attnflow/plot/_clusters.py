@@ -1,4 +1,4 @@
-"""How tokens gather: the number of clusters against time, and who is with whom."""
+"""The number of clusters against time, and the clusters that merge."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def clusters(run: Any, *, eps: float | None = None, ax: Axes | None = None) -> F
 
 def _number(ax: Axes, run: Any, clustering: Any) -> None:
     ts, _ = times(run)
-    count = np.where(clustering.count > 0, clustering.count, np.nan)  # nothing is drawn where the run did not get
+    count = np.where(clustering.count > 0, clustering.count, np.nan)  # times that were not reached are left empty
     eps = np.asarray(clustering.eps)[-1]
     ax.step(ts, count, where="post", color=PALETTE["blue"], label=f"linked within {eps:.3g}")
     ax.legend(loc="upper right")

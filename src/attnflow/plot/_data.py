@@ -1,4 +1,4 @@
-"""What a picture needs of a run, as NumPy arrays."""
+"""The data of a picture of a run, as NumPy arrays."""
 
 from dataclasses import dataclass
 from typing import Any

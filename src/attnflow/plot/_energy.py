@@ -14,7 +14,7 @@ SYMBOLS = {"Ehat": r"\widehat{E}", "E": "E", "E_p": "E_p", "E_B": "E_B", "E_S": 
 
 
 def energy(run: Any, *, scale: str | None = None, ax: Axes | None = None) -> Figure:
-    """Draw the model's declared energy along the run, on the scale asked for or the model's own.
+    """Draw the model's declared energy along the run, on the scale named or the model's own.
 
     `"Ehat"` lies in (0, 1] and reaches 1 when all tokens coincide; its axis shows the whole range.
     """

@@ -1,4 +1,4 @@
-"""Hardmax layers in the plane: leaders, whom the others follow, and the half-space that a token looks into."""
+"""Hardmax layers in the plane: leaders, whom the others follow, and the half-space beyond a token."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -18,7 +18,7 @@ from ._solid import Space
 from ._style import PALETTE, axes_for, style
 
 LIMIT = PALETTE["green"]
-SEEN = 0.02  # tokens closer than this part of the largest one cannot be told apart in a picture
+SEEN = 0.02  # tokens closer than this part of the largest one cannot be distinguished in a picture
 
 
 def polytope(

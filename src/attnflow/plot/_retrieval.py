@@ -35,8 +35,8 @@ def retrieval_profile(
     """
     from ..reductions import causal
 
-    given = {"beta": beta, "context_slope": context_slope, "classes": classes}
-    options: dict[str, Any] = {**{name: number(name, value) for name, value in given.items()}, "modes": modes}
+    arguments = {"beta": beta, "context_slope": context_slope, "classes": classes}
+    options: dict[str, Any] = {**{name: number(name, value) for name, value in arguments.items()}, "modes": modes}
     t, s = number("t", t), np.linspace(0.004, 1, 600)
     S = causal.retrieval_profile(s, t, **options)
     least = causal.profile_minimum(t, **options)
@@ -96,7 +96,7 @@ def _limits(ax: Axes, S: np.ndarray, s: np.ndarray, below: float) -> None:
 
 
 def _words(ax: Axes, least: Any, first: float, last: float) -> None:
-    """Primacy (where it is seen: at large slopes it is far to the left), the minimum and recency, in words."""
+    """Primacy (at large slopes it is far to the left), the minimum and recency, in words."""
     low, high = ax.get_ylim()
     note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 11}
     if first > (low + high) / 2:
@@ -111,5 +111,5 @@ def _words(ax: Axes, least: Any, first: float, last: float) -> None:
     side, shift = ("left", -6) if least.s < 0.2 else ("right", 6) if least.s > 0.8 else ("center", 0)
     note.update(ha=side, va="top", color=LOW)
     ax.annotate("lost in the middle", at, xytext=(shift, -28), weight="bold", **note)
-    worst = rf"found worst at $\sigma_0 = {least.s:.2g}$"
+    worst = rf"retrieved worst at $\sigma_0 = {least.s:.2g}$"
     ax.annotate(worst, at, xytext=(shift, -43), **{**note, "fontsize": 10})

@@ -65,7 +65,7 @@ def draw_review(axes: Any, explanation: Any, layer: int) -> None:
 
 
 def review_marks() -> list[Any]:
-    """What the signs mean, for a legend."""
+    """The marks of a legend."""
     return [
         Line2D([], [], ls="", marker="*", ms=12, color=PALETTE["yellow"], mec=INK, label="leader"),
         Line2D([], [], ls="", marker="o", ms=5, color=INK, alpha=0.45, mec="none", label="other word"),

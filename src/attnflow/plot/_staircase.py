@@ -33,7 +33,7 @@ def staircase(run: Any, *, clock: Literal["log", "arclength", "paper"] = "log", 
 
 
 def merges(run: Any, *, view: Any = None, ax: Axes | None = None) -> Figure:
-    """Draw who merges with whom and when, against the logarithm of time.
+    """Draw the merges of clusters against the logarithm of time.
 
     - `"angles"` (tokens on the circle): the angle of each token. `"tree"`: tokens as leaves, in an order in which no
       branches cross. A dot is a merge, its area the mass of the new cluster.
@@ -45,7 +45,7 @@ def merges(run: Any, *, view: Any = None, ax: Axes | None = None) -> Figure:
     if view == "angles" and frames.d != 2:
         raise InputError(f"tokens in dimension {frames.d} have no single angle; take view='tree'.")
     if not getattr(run, "events", ()):
-        raise InputError("this run tells of no merges; make it with attnflow.long_time.")
+        raise InputError("this run has no merges; make it with attnflow.long_time.")
     with style():
         ax = axes_for(ax, 5.4, 4.0)
         (_angles if view == "angles" else _tree)(ax, run, frames)

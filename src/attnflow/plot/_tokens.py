@@ -5,6 +5,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..checks import flag
 from . import _flat, _solid, _sphere
 from ._data import Camera, Frames, camera_of, index, read
 from ._style import axes_for, style
@@ -29,7 +30,7 @@ def tokens(
     """
     frames = read(run)
     at = index(at, frames)
-    view = view_of(frames)(frames, trails, camera_of(camera))
+    view = view_of(frames)(frames, flag("trails", trails), camera_of(camera))
     with style():
         ax = axes_for(ax, *size(frames), in_space=view.in_space)
         view.stage(ax)
@@ -43,7 +44,7 @@ def size(frames: Frames) -> tuple[float, float]:
 
 
 def view_of(frames: Frames) -> Any:
-    """How these tokens are looked at: a class with `stage(ax)`, what stands still, and `actors(ax, at)`, the rest."""
+    """The view of these tokens: a class with `stage(ax)`, what stands still, and `actors(ax, at)`, the rest."""
     sphere = frames.space == "sphere"
     match frames.d:
         case 1:

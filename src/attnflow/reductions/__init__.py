@@ -47,7 +47,7 @@ from .zero_temperature import zero_temperature_field as zero_temperature_field
 from .zero_temperature import zero_temperature_flow as zero_temperature_flow
 from .zero_temperature import zero_temperature_matrix as zero_temperature_matrix
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "ClusterRates",
     "DominantEigenspace",

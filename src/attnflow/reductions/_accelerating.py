@@ -66,7 +66,7 @@ def travelled(
 
     # Every entry depends on itself alone, so that the Jacobian is divided by.
     x = jax.lax.custom_root(late, low, solve, lambda slope, b: b / slope(jnp.ones_like(b)))
-    # A speed that is zero beside the last one is not divided by: whoever gets there is at once at the end.
+    # A speed that is zero beside the last one is not divided by: such a state is at the end at once.
     last = jnp.exp(start - log_rate(y0 + end))
     beyond = scaled > reached[-1]
     rest = jnp.where(beyond, scaled - reached[-1], 0) / jnp.where(last > 0, last, 1)

@@ -1,4 +1,4 @@
-r"""What the scalar reductions share: the clocks of the two maps, times that overflow, a quadrature rule."""
+r"""Shared parts of the scalar reductions: the clocks of the two maps, times that overflow, a quadrature rule."""
 
 import functools
 import warnings
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from scipy.special import roots_legendre
 
-from ..checks import reals
+from ..checks import flag, reals
 from ..errors import AttnflowWarning, InputError, shown
 from ..spaces import Numbers, is_concrete
 
@@ -41,12 +41,6 @@ def check_each(name: str, values: Any, good: Callable[[np.ndarray], np.ndarray],
             raise InputError(f"{name} = {bad.flat[0]} {rule}")
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False: text such as "no" would count as true."""
-    if not isinstance(value, bool | np.bool):
-        raise InputError(f"{name} = {shown(value)} is neither True nor False.")
-
-
 def angle_between(name: str, u: Numbers) -> Array:
     """Angles between two clusters that move."""
     angles = reals(name, u)
@@ -56,25 +50,25 @@ def angle_between(name: str, u: Numbers) -> Array:
     return angles
 
 
-def one_number(**given: Array) -> None:
+def one_number(**arrays: Array) -> None:
     """Refuse an array where one number is meant."""
-    for name, value in given.items():
+    for name, value in arrays.items():
         if value.ndim:
             raise InputError(f"{name} has shape {value.shape}; give one number, and take jax.vmap for several.")
 
 
-def together(**given: Array) -> list[Array]:
+def together(**arrays: Array) -> list[Array]:
     """Arrays of one shape, or one sentence saying which do not fit."""
-    shape = one_shape(**given)
-    return [jnp.broadcast_to(value, shape) for value in given.values()]
+    shape = one_shape(**arrays)
+    return [jnp.broadcast_to(value, shape) for value in arrays.values()]
 
 
-def one_shape(**given: Array | np.ndarray) -> tuple[int, ...]:
+def one_shape(**arrays: Array | np.ndarray) -> tuple[int, ...]:
     """The shape that all these broadcast to."""
     try:
-        return np.broadcast_shapes(*(values.shape for values in given.values()))
+        return np.broadcast_shapes(*(values.shape for values in arrays.values()))
     except ValueError:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in given.items() if values.ndim)
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items() if values.ndim)
         raise InputError(f"shapes do not fit together: {shapes}; give one number each, or axes of length 1.") from None
 
 
@@ -113,7 +107,7 @@ def in_units(t: Array, log_unit: Array) -> Array:
 
 def written_time(integral: Array, log_unit: Array, log: bool) -> Array:
     r"""The time $I e^u$ or its logarithm; a time that cannot be written is warned of, with the remedy."""
-    check_flag("log", log)
+    flag("log", log)
     moving = integral > 0
     log_time = jnp.where(moving, jnp.log(jnp.where(moving, integral, 1)) + log_unit, -jnp.inf)
     if log:

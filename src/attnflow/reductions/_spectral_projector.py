@@ -17,7 +17,7 @@ class DominantEigenspace:
     r"""The eigenvalues of largest real part.
 
     - `eigenvalue` $\lambda_1$, its real part if a complex pair leads; `dimension` $k$ of $E$.
-    - `basis (d, k)`, orthonormal, the same however it was found: each column is the coordinate axis that is nearest to
+    - `basis (d, k)`, orthonormal and unique: each column is the coordinate axis that is nearest to
       $E$, projected on it (and across the columns before). So its entry there is positive, and for $k = 1$ that is the
       first of the largest entries of the eigenvector. `left (k, d)`, with `left @ basis` the identity; `projector
       (d, d)`, that on $E$ along the other invariant space, `basis @ left`.

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..checks import finite_array, reals, whole
+from ..checks import finite_array, flag, reals, whole
 from ..errors import InputError
 from ..spaces import Numbers, is_concrete
 from ._accelerating import LogRate, scaled_time, travelled
@@ -30,7 +30,6 @@ from ._scalar import (
     check_beta,
     check_clock,
     check_each,
-    check_flag,
     each,
     elapsed,
     in_units,
@@ -64,7 +63,7 @@ def equiangular_flow(
     `gap=True` gives $1 - g$ with all its digits: it falls like $e^{-2t}$ (SA) long after $g$ is 1 to rounding.
     """
     check_clock(clock)
-    check_flag("gap", gap)
+    flag("gap", gap)
     times, n, beta, rho0 = elapsed(ts), _tokens(n), check_beta(beta), reals("rho0", rho0)
     one_number(n=n, beta=beta, rho0=rho0)
     if is_concrete(n, rho0) and not -1 / (float(n) - 1) - 1e-12 <= float(rho0) <= 1:

@@ -1,4 +1,4 @@
-r"""Low temperature: how fast a law concentrates, how long it stays, and where it goes in the end.
+r"""Low temperature: the rate at which a law concentrates, the length of its plateau, and its limit.
 
 With $M = VB^\top$, its leading eigenspace $E$ of dimension $k$ and $f_j$ the other eigenvectors:
 
@@ -29,7 +29,7 @@ SAME = 1e-7  # eigenvalues that differ by less than this, of the norm of the mat
 
 @dataclass(frozen=True)
 class LowTemperatureReport:
-    r"""The assumptions of the theory of low temperatures on $V$ and $B$, and what follows from these matrices.
+    r"""The assumptions of the theory of low temperatures on $V$ and $B$, and their consequences.
 
     - `invertible`: $B$ is (A2), with the `condition` number.
     - `leading`: the leading eigenvalue $\lambda_1$ of $VB^\top$ is real and semisimple (A3); `eigenvalue`, `dimension`

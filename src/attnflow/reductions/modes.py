@@ -35,9 +35,16 @@ COLD = 1e6  # beyond, two terms of the expansion for large beta are right to the
 def belt(*, n: Numbers, beta: Numbers) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     r"""Where most modes are, $t_- \le |t| \le t_+$: $t_\pm^2 = 2\log n - 2\log\beta \pm \log\beta$, at least 0.
 
-    Broadcast over both arguments, as all functions here.
+    For $\beta \ge 1$. Broadcast over both arguments, as all functions here.
     """
     n, beta = _checked(n, beta)
+    check_each(
+        "beta", beta, lambda beta: beta >= 1, "has no belt; that is one of narrow bandwidths, beta of at least 1."
+    )
+    return _ends(n, beta)
+
+
+def _ends(n: np.ndarray, beta: np.ndarray) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     both = (2 * np.log(n) - factor * np.log(beta) for factor in (3, 1))
     low, high = (_answer(np.sqrt(np.maximum(square, 0))) for square in both)
     return low, high
@@ -49,6 +56,7 @@ def belt_modes(*, n: Numbers, beta: Numbers) -> Float[Array, "..."]:
     It converges slowly: at $n = 10^4$ it is too large by 46 per cent at $\beta = 100$, and by 4 at $\beta = 1000$.
     """
     low, high = (np.asarray(t) for t in belt(n=n, beta=beta))
+    _check_crowded(n, beta)
     return _answer(np.sqrt(1.5 * _checked(n, beta)[1]) / np.pi * (high - low))
 
 
@@ -63,7 +71,10 @@ def kac_rice_density(t: Numbers, *, n: Numbers, beta: Numbers) -> Float[Array, "
     v12 = second[1] - beta * second[3] - m1 * m2
     v22 = second[0] - 2 * beta * second[2] + beta**2 * second[4] - m2**2
     with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
-        c, s = np.sqrt(n) * (m2 - v12 / v11 * m1), np.sqrt(v22 - v12**2 / v11)
+        c, s = (
+            np.sqrt(n) * (m2 - v12 / v11 * m1),
+            np.sqrt(np.maximum(v22 - v12**2 / v11, 0)),
+        )  # s is 0 below its rounding
         rising = c * ndtr(c / s) + s * _normal(c / s)
         return _answer(_normal(np.sqrt(n) * m1 / np.sqrt(v11)) / np.sqrt(v11) * rising)
 
@@ -74,7 +85,10 @@ def expected_modes_line(*, n: Numbers, beta: Numbers, up_to: Numbers | None = No
     The Gaussian law behind it is an approximation: at $n = 1000$, $\beta = 100$ it is 0.8 per cent too large. Modes
     further out are not counted; they are a few, each of one token or two.
     """
-    end = finite_array("up_to", belt(n=n, beta=beta)[1] if up_to is None else up_to)
+    if up_to is None:
+        _check_crowded(n, beta)
+        up_to = _ends(*_checked(n, beta))[1]
+    end = finite_array("up_to", up_to)
     check_each("up_to", end, lambda end: end >= 0, "must not be negative: modes with |t| <= up_to are counted.")
     n, beta = _checked(n, beta)
     one_shape(n=n, beta=beta, up_to=end)
@@ -99,6 +113,13 @@ def expected_modes_circle(beta: Numbers) -> Float[Array, "..."]:
     ratio = ive(k, warm) / ive(1, warm)
     count = np.sqrt(np.sum(k**4.0 * ratio**2, axis=-1) / np.sum(k**2.0 * ratio**2, axis=-1))
     return _answer(np.where(beta > COLD, np.sqrt(1.5 * beta) * (1 - 1 / (24 * beta)), count))
+
+
+def _check_crowded(n: Numbers, beta: Numbers) -> None:
+    """Refuse bandwidths so narrow that the belt is empty."""
+    many, beta = np.broadcast_arrays(*_checked(n, beta))
+    alone = "is n^2 or more: the belt is empty, and tokens stand alone; count the modes of a sample."
+    check_each("beta", beta, lambda beta: beta < many**2, alone)
 
 
 def _moment(t: Any, a: Any, k: int) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from .text import e, number
 
-# Each status has its own sign, word and colour, so that none of the three is needed to tell them apart.
+# Each status has its own sign, word and colour, so that each of the three distinguishes them.
 SIGNS = {"holds": "✓", "fails": "✗", "skipped": "–", "error": "!"}
 
 
@@ -18,7 +18,7 @@ def is_observation(claim: dict[str, Any]) -> bool:
 
 
 def claim_table(claims: list[dict[str, Any]]) -> str:
-    """What was claimed, expected, allowed and measured."""
+    """A row for every claim: its text, expected value, tolerance and measurement."""
     rows = "".join(_row(claim) for claim in claims)
     head = "<th>Verdict</th><th>Claim</th><th>Expected</th><th>Measured</th><th>Tolerance</th>"
     return f'<div class="wide"><table class="claims"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
@@ -88,7 +88,7 @@ def _pairs(claim: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _deviation(claim: dict[str, Any]) -> str:
-    """How far off an equality is: the number a careful reader would compute."""
+    """The deviation of a measured number from an equality."""
     pairs = _pairs(claim)
     if claim["kind"] != "equal" or any(not isinstance(v, int | float) for pair in pairs for v in pair):
         return ""

@@ -130,7 +130,7 @@ def _status(record: dict[str, Any]) -> str:
 
 
 def _section(root: Path, record: dict[str, Any], place: str, old: str) -> str:
-    # A page about one experiment has said its title already.
+    # The page of a single experiment has its title at the top.
     heading = f'<h2><span class="place">{place}</span> {e(record["title"])}</h2>' if place else ""
     crash = record["crash"]
     note = f'<p class="crash"><b>Not completed.</b> {e(crash["sentence"])}</p>' if crash else ""

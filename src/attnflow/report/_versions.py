@@ -14,7 +14,7 @@ def listed(versions: Versions) -> str:
 
 
 def differing(then: Versions, now: Versions) -> str:
-    """What is not the same: `jax 0.9.0 (now 0.10.1)`; empty where everything is."""
+    """The differences: `jax 0.9.0 (now 0.10.1)`; empty where everything is."""
     names = [name for name in {**now, **then} if then.get(name) != now.get(name)]
     return ", ".join(f"{e(name)} {e(then.get(name, 'none'))} (now {e(now.get(name, 'none'))})" for name in names)
 

@@ -1,4 +1,4 @@
-"""Numbers and words as a reader wants them, safe to put into HTML."""
+"""Numbers and words for readers, escaped for HTML."""
 
 import html
 from typing import Any

@@ -15,6 +15,7 @@ from ._law import checked_key as checked_key
 from ._law import generator as generator
 from ._law import key_or_fixed as key_or_fixed
 from ._space import AbstractSpace as AbstractSpace
+from ._space import order_one as order_one
 from ._space import power_in_range as power_in_range
 from ._space import safe_norm as safe_norm
 from .euclidean import Euclidean as Euclidean
@@ -22,7 +23,7 @@ from .sphere import Sphere as Sphere
 
 SPACES: dict[str, type[AbstractSpace]] = {Sphere.name: Sphere, Euclidean.name: Euclidean}
 
-# Public here; names of the first programs have their home on top, the rest is shared by rooms of the package.
+# Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "SPACES",
     "AbstractSpace",

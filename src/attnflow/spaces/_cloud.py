@@ -1,4 +1,4 @@
-"""A weighted cloud `(x, w)`: what a user gives, checked once, at the door.
+"""A weighted cloud `(x, w)` as users give it, checked once in every public function.
 
 Inside the library a cloud is an array `(n, d)` with tokens as rows and `w` is `None` (equal weights) or an array
 `(n,)`, non-negative, summing to one.
@@ -26,10 +26,10 @@ Key = Array  # a random key of JAX
 def warn_if_narrowed(what: str, *numbers: object, stacklevel: int = 4) -> None:
     """Warn of float64 numbers of NumPy that JAX will take as float32; Python shows it once for each line of a program.
 
-    `stacklevel` is that of the line, by default the one that calls what calls the function which looks.
+    `stacklevel` is that of the user's line, by default two calls above the function that checks.
     """
-    given = any(isinstance(a, np.ndarray | np.generic) and a.dtype == np.float64 for a in numbers)
-    if given and jnp.result_type(float) != jnp.float64:
+    narrowed = any(isinstance(a, np.ndarray | np.generic) and a.dtype == np.float64 for a in numbers)
+    if narrowed and jnp.result_type(float) != jnp.float64:
         warnings.warn(
             f"the {what} are float64 and are taken as float32; call attnflow.precision('float64') before arrays are "
             "made, or give float32.",
@@ -99,4 +99,4 @@ def log_weights(w: Float[Array, " n"] | None) -> Float[Array, " n"] | None:
     """`log w`, with `-inf` (and a zero gradient) for weight zero; `None` stays `None` (equal weights)."""
     if w is None:
         return None
-    return jnp.where(w == 0, -jnp.inf, jnp.log(jnp.where(w == 0, 1, w)))  # a weight that is none stays NaN
+    return jnp.where(w == 0, -jnp.inf, jnp.log(jnp.where(w == 0, 1, w)))  # NaN stays NaN

@@ -1,4 +1,4 @@
-"""What every law of initial tokens is given: how many tokens, their dimension, a random key."""
+"""Checks of the arguments of all laws of initial tokens: number of tokens, dimension, random key."""
 
 from typing import Any
 

@@ -15,11 +15,13 @@ itself (the authors' Euler scheme, discrete layers) use `retract`.
 """
 
 import abc
+import math
 from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
@@ -91,6 +93,11 @@ def in_range(x: Float[Array, "*batch d"]) -> tuple[Float[Array, "*batch d"], Flo
     """Rows times a power of two, so that they can be squared; and that power."""
     power = power_in_range(jax.lax.stop_gradient(inner(x, x)))
     return x * power, power
+
+
+def order_one(points: np.ndarray) -> float:
+    """The power of two that brings points to order one, where lengths can be squared."""
+    return math.ldexp(1.0, max(-1000, min(1000, -math.frexp(float(np.abs(points).max(initial=0.0)))[1])))
 
 
 def safe_norm(x: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:

@@ -1,11 +1,12 @@
 r"""The whole space $\mathbb R^d$ and laws of tokens in it."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..registry import Entry
+from ._cloud import Count
 from ._law import checked_key, checked_shape
 from ._space import AbstractSpace, safe_norm
 
@@ -35,7 +36,7 @@ class Euclidean(AbstractSpace):
         return x
 
 
-def gaussian(*, n: Any, d: Any, key: Any) -> Float[Array, "n d"]:
+def gaussian(*, n: Count, d: Count, key: PRNGKeyArray) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the standard normal law on $\mathbb R^d$."""
     return jax.random.normal(checked_key(key), checked_shape(n, d))
 

@@ -1,7 +1,7 @@
 r"""The unit sphere $S^{d-1} = \{x \in \mathbb R^d : |x| = 1\}$ and laws of tokens on it."""
 
 import functools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..registry import Entry
 from ._circle import circle_nodes as circle_nodes
 from ._circle import on_circle as on_circle
-from ._cloud import warn_if_narrowed
+from ._cloud import Count, warn_if_narrowed
 from ._law import checked_key, checked_shape
 from ._space import AbstractSpace, in_range, inner, safe_norm
 
@@ -63,7 +63,7 @@ class Sphere(AbstractSpace):
         return jnp.asarray(y / norms[..., None])
 
 
-def uniform(*, n: Any, d: Any, key: Any) -> Float[Array, "n d"]:
+def uniform(*, n: Count, d: Count, key: PRNGKeyArray) -> Float[Array, "n d"]:
     r"""`n` tokens drawn independently from the uniform law on $S^{d-1}$."""
     return _uniform(checked_shape(n, d), checked_key(key))
 
@@ -73,7 +73,7 @@ def _uniform(shape: tuple[int, int], key: PRNGKeyArray) -> Float[Array, "n d"]:
     return Sphere().nearest(jax.random.normal(key, shape))
 
 
-def weyl(*, n: Any, d: Any) -> Float[Array, "n d"]:
+def weyl(*, n: Count, d: Count) -> Float[Array, "n d"]:
     r"""A cloud without chance, the same on every machine.
 
     Rows $U_{ik} = \cos 2\pi\{i^2\sqrt2 + k i\sqrt3 + k^2\sqrt5\}$, $i = 1..n$, $k = 1..d$, each normalised, where
@@ -85,7 +85,7 @@ def weyl(*, n: Any, d: Any) -> Float[Array, "n d"]:
     return jnp.asarray(u / np.linalg.norm(u, axis=-1, keepdims=True))
 
 
-def orthonormal(*, n: Any, d: Any) -> Float[Array, "n d"]:
+def orthonormal(*, n: Count, d: Count) -> Float[Array, "n d"]:
     r"""The first `n` basis vectors of $\mathbb R^d$: equiangular tokens with $\langle x_i, x_j\rangle = 0$."""
     n, d = checked_shape(n, d)
     if n > d:

@@ -1,4 +1,4 @@
-// Which colour a token has. Clusters are told apart by the least index in them: it survives mergers, and it depends on
+// The colour of a token. A cluster is identified by the least index in it: it survives mergers, and it depends on
 // the state alone, so that the same address shows the same colours.
 
 const hex = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16) / 255);

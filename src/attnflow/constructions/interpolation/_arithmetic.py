@@ -61,10 +61,6 @@ FLOATS = Arithmetic("float64", exact=False, bits=51)
 RATIONALS = Arithmetic("rational", exact=True, bits=400)
 
 
-def arithmetic_of(x: np.ndarray) -> Arithmetic:
-    return RATIONALS if x.dtype == object else FLOATS
-
-
 def fraction(value: Any) -> Fraction:
     """The number itself; a NumPy integer inside a Fraction could not be hashed, so it becomes one of Python first."""
     return Fraction(value.item() if isinstance(value, np.generic) else value)

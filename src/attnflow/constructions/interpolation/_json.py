@@ -10,8 +10,7 @@ import numpy as np
 
 from ...checks import finite_array, number
 from ...errors import shown
-from ...files import write_atomically
-from ..json_files import read_json
+from ...files import read_json, write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
 from ._blocks import Attention, Block, FeedForward, Role
 from ._data import problem, sequences

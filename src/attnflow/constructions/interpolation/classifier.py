@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import flag
 from ...errors import InputError
 from ...spaces import Key, Number
 from ._arithmetic import FLOATS, RATIONALS
@@ -56,7 +57,7 @@ def interpolation_classifier(
     >>> classifier([[0.0, 1.0], [0.0, 0.0]])
     'dog'
     """
-    x = sequences("inputs", inputs, RATIONALS if exact else FLOATS)
+    x = sequences("inputs", inputs, RATIONALS if flag("exact", exact) else FLOATS)
     if not np.iterable(labels):
         raise InputError(f"labels = {labels!r}; give a list with one label for each input.")
     given = [one.item() if hasattr(one, "item") and np.ndim(one) == 0 else one for one in labels]

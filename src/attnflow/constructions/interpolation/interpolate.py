@@ -4,6 +4,7 @@ from typing import Any, Literal, get_args
 
 import jax
 
+from ...checks import flag
 from ...errors import InputError
 from ...spaces import Key, generator, key_or_fixed
 from ._arithmetic import FLOATS, RATIONALS
@@ -48,7 +49,7 @@ def interpolate(
     if not isinstance(mode, str) or mode not in get_args(Mode):
         raise InputError(f"mode = {mode!r}; choose auto, code or rounds.")
     key = key_or_fixed(key)
-    arithmetic = RATIONALS if exact else FLOATS
+    arithmetic = RATIONALS if flag("exact", exact) else FLOATS
     x, y = sequences("inputs", inputs, arithmetic), sequences("outputs", outputs, arithmetic)
     known = problem(x, y)
 

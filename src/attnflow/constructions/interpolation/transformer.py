@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import flag
 from ...errors import InputError
 from ...spaces import Number, Numbers
 from ._arithmetic import RATIONALS, Arithmetic
@@ -97,7 +98,7 @@ class InterpolatingTransformer:
     def save(self, path: str | os.PathLike, *, data: bool = True) -> None:
         """Write the network as JSON, to the last digit, with the data it was built for (`data=False`: without)."""
         known = {"kappa": self.kappa, "isolation": self.isolation}
-        if data:
+        if flag("data", data):
             known |= {"inputs": self.inputs, "outputs": self.outputs}
         written(path, self.blocks, self.arithmetic, known)
 

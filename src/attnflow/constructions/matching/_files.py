@@ -9,10 +9,9 @@ import numpy as np
 
 from ...checks import finite_array, number
 from ...errors import shown
-from ...files import path_of, write_atomically
+from ...files import parsed, path_of, read_json, write_atomically
 from ...flows.netcdf import ATTRIBUTE
 from ...flows.netcdf import read as read_netcdf
-from ..json_files import parsed, read_json
 from .piece import ROLES, TransformerPiece
 
 FORMAT = "attnflow transformer schedule 1"

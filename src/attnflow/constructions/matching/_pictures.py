@@ -112,9 +112,11 @@ def stage(ax: Axes, matching: "MeasureMatching", eye: np.ndarray) -> None:
     """The ball, and where the targets are."""
     draw_globe(ax, eye)
     for j, target in enumerate(matching.targets):
+        colours = np.tile(to_rgba(FAMILIES[j % len(FAMILIES)]), (len(target.x), 1))
         seen = target.x @ eye.T
-        right, up = seen[seen[:, 2] >= 0, :2].T
-        ax.plot(right, up, "o", mfc="none", mec=FAMILIES[j % len(FAMILIES)], mew=0.7, ms=5.2, alpha=0.7, zorder=2.2)
+        front = seen[:, 2] >= 0
+        rings = {"facecolors": "none", "edgecolors": list(colours[front]), "linewidth": 0.7}
+        ax.scatter(*seen[front, :2].T, s=26, alpha=0.7, zorder=2.2, **rings)
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal")
     ax.set_axis_off()
 

@@ -10,7 +10,7 @@ from scipy.special import betainc
 
 from ...errors import InputError
 from ...spaces import Key, Numbers, generator
-from ..schedules._laws import Sampler
+from ..schedules.densities import Sampler
 from ._destinations import groups
 from ._measure import Measure, listed, measure, same_dimension
 from .gather import missing_direction

@@ -13,11 +13,11 @@ from ...files import path_of
 from ...plot import PALETTE
 from ...plot.film import Panel, film, film_for
 from ...spaces import Number, Numbers, check_weights
-from ._checked import points
 from ._film_line import Curve, Paths
 from ._film_plane import Density, Points
-from ._laws import log_density_of
 from ._moments import Moment, along_way, box_of, moments
+from .checked import points
+from .densities import log_density_of
 
 CERTAIN = (PALETTE["vermillion"], PALETTE["blue"], PALETTE["orange"], "#333333")  # few pixels of a film have them
 

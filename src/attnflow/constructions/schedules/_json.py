@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import shown
-from ..json_files import parse_json, read_json
+from ...files import parse_json, read_json
 
 FORMAT = "attnflow schedule 1"
 

@@ -13,7 +13,7 @@ from ...flows import Outcome, Run
 from ...flows.provenance import provenance
 from ...models import Piecewise, ReluFlow
 from ...spaces import Numbers, check_weights
-from ._checked import increasing, points
+from .checked import increasing, points
 from .relu_pieces import ReluPieces
 
 MOST = 201  # rows of a run, unless times are given

@@ -11,8 +11,8 @@ from matplotlib.patches import Patch
 
 from ...plot import PALETTE, new_figure, style
 from ...spaces import Numbers
-from ._checked import masses, points
 from ._report import effects
+from .checked import masses, points
 from .relu_pieces import ReluPieces
 from .shear_profile import ShearProfile
 

@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import InputError, shown
 from ...files import write_atomically
 from ...spaces import Numbers
-from ._checked import points
 from ._json import parsed, read, written
 from ._tiles import Moved, in_tiles
+from .checked import points
 
 if TYPE_CHECKING:
     from .relu_piece import ReluPiece

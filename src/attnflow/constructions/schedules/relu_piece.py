@@ -14,10 +14,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...spaces import Number, Numbers
-from ._checked import number, vector
 from ._growth import check_growth, check_times, phi
 from ._kernel import neurons_on_tile
 from ._tiles import Moved
+from .checked import number, vector
 from .piece import AbstractPiece
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...spaces import Numbers
-from ._checked import doubles, frozen
 from ._growth import check_growth, check_times, phi
 from ._kernel import neurons_on_tile
 from ._tiles import Moved
+from .checked import doubles, frozen
 from .piece import AbstractPiece
 from .relu_piece import ReluPiece
 

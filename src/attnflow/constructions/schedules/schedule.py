@@ -20,12 +20,12 @@ from ...errors import InputError, shown
 from ...flows import Run
 from ...models import ReluFlow
 from ...spaces import Number, Numbers
-from ._checked import masses
-from ._laws import BaseDensity, BaseSampler, log_density_of, sample_of
 from ._python import program
 from ._report import ScheduleReport, report_of
 from ._run import check_within, model_of, run_of
 from ._tiles import Moved
+from .checked import masses
+from .densities import BaseDensity, BaseSampler, log_density_of, sample_of
 from .piece import AbstractPiece
 from .relu_piece import ReluPiece
 from .relu_pieces import ReluPieces

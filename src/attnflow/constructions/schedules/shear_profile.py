@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...spaces import Number, Numbers
-from ._checked import direction, increasing, number, vector
 from ._lines import Lines, along, moved_along
 from ._tiles import Moved
+from .checked import direction, increasing, number, vector
 from .piece import AbstractPiece
 from .relu_piece import ReluPiece
 

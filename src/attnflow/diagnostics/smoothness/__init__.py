@@ -1,4 +1,4 @@
-r"""How smooth attention is: how much $f(X)_i = \Gamma_{\mu_X}(x_i)$ changes when the tokens $X$ change.
+r"""The smoothness of attention: how much $f(X)_i = \Gamma_{\mu_X}(x_i)$ changes when the tokens $X$ change.
 
 | function | gives |
 |---|---|

@@ -1,4 +1,4 @@
-"""What bounds depend on: the norms of V and of beta B; checked."""
+"""The norms of V and of beta B, on which the bounds depend."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-r"""Tokens at which attention is as steep as it gets: one stands apart, and the scores make all others look at it.
+r"""Tokens at which attention is steepest: one is apart from the others, and all others attend to it.
 
 Let $A = \beta B^\top$ have the real eigenvalues $\lambda_{\min} \le \dots \le \lambda_{\max}$, and let $u$ be a unit
 eigenvector. With $\gamma = \max(-\lambda_{\min}, \lambda_{\max}/8)$ and tokens

@@ -1,4 +1,4 @@
-r"""What is proven of $\|Df(X)\|$ for softmax attention and all tokens in a ball.
+r"""Proven bounds of $\|Df(X)\|$ for softmax attention and all tokens in a ball.
 
 Let $|x_i| \le R$, $|x_i - x_j| \le D \le 2R$, $\alpha = \|\beta B\|$ and $a = \alpha R^2$. In units of $\|V\|$:
 
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks import number, whole
+from ...checks import flag, number, whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms
@@ -31,7 +31,7 @@ from .cesaro import HARDY
 
 PAPER = "arXiv:2312.14820"
 PAGE = "docs/theory/smoothness.md, Upper bounds"
-FEW = 128  # terms of a sum that are written out; with more tokens the rest costs less than 1e-4
+TERMS = 128  # terms of a sum that are written out; with more tokens the rest costs less than 1e-4
 Curve = Callable[[Any], Any]  # of a, in units of |V|; inf where it overflows
 
 # Those that hold for every number of tokens, and so for measures: name -> (masked, value, formula, where it is from).
@@ -65,15 +65,15 @@ def _masked_columns(c: Any, n: int) -> Any:
 
     A convex function is at most its mean over an interval around the point.
     """
-    few = min(n, FEW)
-    first = sum(1 / (1 + i * c) for i in range(few))
-    rest = (n - few) * c / (1 + (few - 0.5) * c)
+    terms = min(n, TERMS)
+    first = sum(1 / (1 + i * c) for i in range(terms))
+    rest = (n - terms) * c / (1 + (terms - 0.5) * c)
     small = np.where(c > 0, c, 1.0)
-    return first + np.where(c > 0, np.log1p(rest) / small, n - few)
+    return first + np.where(c > 0, np.log1p(rest) / small, n - terms)
 
 
 class Bound(NamedTuple):
-    """An upper bound of the norm: its name, its value with the factor |V|, its formula without, and who says so."""
+    """An upper bound of the norm: its name, its value with the factor |V|, its formula without, and its source."""
 
     name: str
     value: float
@@ -136,10 +136,11 @@ def bounds(
         raise InputError(f"diameter = {D:g} is more than twice the radius {R:g}; no ball of that radius holds it.")
     D = 0.0 if n == 1 else D
     a, spread = alpha * R * R, alpha * R * D
+    masked = flag("masked", masked)
     bounded = []
     if n is not None or not masked:
         with np.errstate(over="ignore"):
-            value = float(columns(alpha, R, D, n, bool(masked)))
+            value = float(columns(alpha, R, D, n, masked))
         bounded.append(Bound("columns", value, "αD²/4 + sqrt(σ (1 + (αRD)²/4))", PAGE))
     if n is not None:
         bounded += [
@@ -148,6 +149,6 @@ def bounds(
         ]
     with np.errstate(over="ignore"):
         for name, (of_masked, curve, formula, provenance) in UNIFORM.items():
-            if of_masked == bool(masked):
+            if of_masked == masked:
                 bounded.append(Bound(name, float(curve(a)), formula, provenance))
     return Bounds(tuple(bound._replace(value=float(product(v, bound.value))) for bound in bounded))

@@ -25,17 +25,17 @@ from .._clouds import in_memory
 
 
 def jvp(
-    attention: Any,
+    attention: AbstractAttention,
     x: Numbers,
     h: Numbers,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    kernel: Any = "auto",
+    pairs: AbstractPairs = Full(),
+    kernel: str = "auto",
 ) -> Float[Array, "n p"]:
     r"""$Df(X)[H]$: how the velocities `(n, p)` of tokens `x (n, d)` change when these move by `h (n, d)`.
 
-    **Arguments:** `weights (n,)` of the tokens, which stay; `pairs`, who sees whom (`Causal()` for masked
+    **Arguments:** `weights (n,)` of the tokens, which stay; `pairs`, the visible pairs (`Causal()` for masked
     attention); `kernel`, the engine of the sums over pairs.
     """
     x, h, w = _checked(attention, x, h, weights, pairs)
@@ -45,13 +45,13 @@ def jvp(
 
 
 def vjp(
-    attention: Any,
+    attention: AbstractAttention,
     x: Numbers,
     g: Numbers,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    kernel: Any = "auto",
+    pairs: AbstractPairs = Full(),
+    kernel: str = "auto",
 ) -> Float[Array, "n d"]:
     r"""$Df(X)^\top[G]$ in the Euclidean inner product: $\sum_i\langle g_i, Df[H]_i\rangle = \sum_i\langle
     Df^\top[G]_i, h_i\rangle$. Arguments as for `jvp`; `g (n, p)` has the shape of the velocities.
@@ -64,7 +64,7 @@ def vjp(
 
 
 def jacobian(
-    attention: Any, x: Numbers, weights: Numbers | None = None, *, pairs: Any = Full()
+    attention: AbstractAttention, x: Numbers, weights: Numbers | None = None, *, pairs: AbstractPairs = Full()
 ) -> Float[Array, "n p n d"]:
     r"""$Df(X)$ as an array: entry `[i, a, j, b]` is $\partial f(X)_{ia}/\partial x_{jb}$. For few tokens."""
     x, _, w = _checked(attention, x, x, weights, pairs)
@@ -97,7 +97,7 @@ def _vjp(attention: Any, x: Array, g: Array, w: Array | None, pairs: AbstractPai
 
 
 def check_map(attention: Any, pairs: Any) -> None:
-    """Refuse what is no attention map, or one whose parameters wait for a time; and what are no pairs."""
+    """Refuse objects that are no attention map or no pairs, and maps whose parameters depend on time."""
     if not isinstance(attention, AbstractAttention):
         raise InputError(f"a {type(attention).__name__} is no attention map; give one, for example af.Softmax(beta=1).")
     if depends_on_time(attention):

@@ -11,7 +11,7 @@ enters, which is of the order $R^2$ (docs/theory/smoothness.md, Large radius).
 
 import numpy as np
 
-from ...checks import finite_array, square_matrix
+from ...checks import finite_array, flag, square_matrix
 from ...errors import InputError
 from ...spaces import Numbers
 
@@ -32,7 +32,7 @@ def large_radius_limit(
     queries = x if B is None else x @ square_matrix("B", B, d)
     scores = queries @ np.swapaxes(x, -1, -2)
     round_off = 4 * d * np.finfo(float).eps * np.abs(queries) @ np.swapaxes(np.abs(x), -1, -2)
-    if masked:
+    if flag("masked", masked):
         scores = np.where(np.tril(np.ones((n, n), bool)), scores, -np.inf)
     best = scores >= scores.max(axis=-1, keepdims=True) - round_off
     if (best.sum(axis=-1) > 1).any():

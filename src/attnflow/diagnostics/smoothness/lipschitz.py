@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ...attention import AbstractAttention
 from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...pairsums import AbstractPairs, Full, check_kernel
-from ...spaces import Numbers, checked_key, is_concrete
+from ...spaces import Count, Key, Number, Numbers, checked_key, is_concrete
 from .._clouds import Tokens, along, clouds, in_memory
 from .derivative import check_map, field
 from .derivative import whole as matrix
@@ -42,23 +43,23 @@ class LocalLipschitz(NamedTuple):
 
 
 def local_lipschitz(
-    attention: Any,
+    attention: AbstractAttention,
     x: Tokens,
     weights: Numbers | None = None,
     *,
-    pairs: Any = Full(),
-    method: Any = "auto",
-    tol: Any = 1e-6,
-    max_iterations: Any = 2000,
-    kernel: Any = "auto",
-    key: Any = None,
+    pairs: AbstractPairs = Full(),
+    method: str = "auto",
+    tol: Number = 1e-6,
+    max_iterations: Count = 2000,
+    kernel: str = "auto",
+    key: Key | None = None,
 ) -> LocalLipschitz:
     r"""$\|Df(X)\|$ of any attention map, masked or not.
 
     **Arguments:**
 
     - `x (..., n, d)`: a run, or clouds, one after the other in one compiled program; `weights (n,)`: all positive,
-      `None` for equal ones or those of the run; `pairs`: who sees whom, `Causal()` for masked attention.
+      `None` for equal ones or those of the run; `pairs`: the visible pairs, `Causal()` for masked attention.
     - `method`: `"dense"`, singular values of the matrix; `"power"`, iteration with $Df^\top Df$ in memory $O(n)$ from a
       random start (`key`); `"auto"` takes the matrix up to $nd = 600$.
     - `tol`: the iteration ends when the relative error of the norm is below that, as a geometric decay of its last two
@@ -149,7 +150,7 @@ def _powers(
         return jnp.where(length > 0, back / jnp.where(length > 0, length, 1), v), new, gone, done, k + 1
 
     def more(state: Any) -> Array:
-        return ~state[3] & (state[4] < most) & jnp.isfinite(state[1])  # NaN does not settle
+        return ~state[3] & (state[4] < most) & jnp.isfinite(state[1])  # NaN does not converge
 
     zero = jnp.zeros((), x.dtype)
     first = (start / jnp.linalg.norm(start), zero, zero, jnp.asarray(False), jnp.asarray(0))

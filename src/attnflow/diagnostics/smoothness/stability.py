@@ -1,4 +1,4 @@
-r"""What the bounds say of the flow: where its tokens are, and how far two of its laws can part.
+r"""Consequences of the bounds for the flow: the ball of its tokens, and the distance of two of its laws.
 
 Attention reads from the convex hull of the values, so that tokens which start in a ball of radius $R_0$ stay in one of
 radius $R(t) = R_0e^{\|V\|t}$. If $\Lambda(R)$ bounds the norm of the derivative in the ball of radius $R$ for every
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import finite_array, number, whole
+from ...checks import finite_array, flag, number, whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
 from ._norms import matrix_norms
@@ -56,8 +56,9 @@ def stability_factor(
     The factor is an upper bound and grows like the exponential of an exponential; where it overflows it is `inf`.
     """
     R, (v, alpha) = number("radius", radius, 0), matrix_norms(V, B, beta)
-    name = DEFAULT[bool(masked)] if bound is None else bound
-    there = ["columns", *(key for key, entry in UNIFORM.items() if entry[0] == bool(masked))]
+    masked = flag("masked", masked)
+    name = DEFAULT[masked] if bound is None else bound
+    there = ["columns", *(key for key, entry in UNIFORM.items() if entry[0] == masked)]
     if not isinstance(name, str) or name not in there:
         raise InputError(f"bound {shown(name)} is none of those that hold here; choose one of {', '.join(there)}.")
     if name == "columns" and masked and n is None:
@@ -71,7 +72,7 @@ def stability_factor(
     with np.errstate(over="ignore", invalid="ignore"):
         reach = product(R, np.exp(v * s))
         if name == "columns":
-            rates = columns(alpha, reach, 2 * reach, n, bool(masked))
+            rates = columns(alpha, reach, 2 * reach, n, masked)
         else:
             rates = UNIFORM[name][1](product(alpha, reach**2))
         return np.exp(np.sum(product(v * times / 2 * weights, rates), axis=-1))

@@ -27,15 +27,15 @@ def base_map(name: str, tol: float = 1e-9) -> Any:
 
     import attnflow as af
 
-    given: dict[str, Any] = {"Q": np.array(Q), "K": np.array(K), "V": np.array(V)}
+    arguments: dict[str, Any] = {"Q": np.array(Q), "K": np.array(K), "V": np.array(V)}
     A = np.array(K).T @ np.array(Q)
     makers = {
-        "softmax": lambda: af.Softmax(**given),
+        "softmax": lambda: af.Softmax(**arguments),
         "two heads": lambda: af.MultiHead([af.Softmax(B=A.T, V=V), af.Softmax(B=np.array(A2).T, V=V2)]),
-        "L2": lambda: af.L2(**given),
-        "linear": lambda: af.Linear(**given),
-        "Sinkhorn-3": lambda: af.Sinkhorn(**given, half_steps=3),
-        "Sinkhorn-5": lambda: af.Sinkhorn(**given, half_steps=5),
-        "Sinkhorn": lambda: af.Sinkhorn(**given, tol=tol),
+        "L2": lambda: af.L2(**arguments),
+        "linear": lambda: af.Linear(**arguments),
+        "Sinkhorn-3": lambda: af.Sinkhorn(**arguments, half_steps=3),
+        "Sinkhorn-5": lambda: af.Sinkhorn(**arguments, half_steps=5),
+        "Sinkhorn": lambda: af.Sinkhorn(**arguments, tol=tol),
     }
     return makers[name]()

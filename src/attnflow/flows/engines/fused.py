@@ -114,7 +114,7 @@ def fused_steps(
     shape = (d, 1, rows) if flat else (1, rows, width)
     place = (lambda i: (0, i, 0)) if flat else (lambda i: (i, 0, 0))
     cloud = pl.BlockSpec(shape, place)
-    given = (
+    inputs = (
         jnp.stack([a.astype(x.dtype) for a in (h, beta, tol, shift)]),
         jnp.atleast_1d(steps.astype(jnp.int32)),
         LOG2E * jnp.log(wide(masses, rows)),
@@ -126,16 +126,16 @@ def fused_steps(
         functools.partial(_kernel, kind),
         out_shape=jax.ShapeDtypeStruct(filled.shape, filled.dtype),
         grid=(c,),
-        in_specs=[*jax.tree.map(whole, given), cloud],
+        in_specs=[*jax.tree.map(whole, inputs), cloud],
         out_specs=cloud,
         warps=rows // 32 if flat else 1 if width <= 64 else 2,  # as measured
-    )(*given, filled)
+    )(*inputs, filled)
     x = jnp.moveaxis(out[:, :, :n], 0, 2) if flat else out[:, :n, :d]
     return x, model.space.nearest(x)
 
 
 def _positional(pairs: AbstractPairs, masses: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """What pairs add to the score of a query, down, for a key, across: for exponentials inside and outside are one."""
+    """The positional terms of scores, queries down and keys across: for exponentials inside and outside are one."""
     n, i = masses.size, jnp.arange(masses.size)
     inside, outside = pairs.logit(i, i, n, n), pairs.log_weight(i, i, n, n)
     total = sum((a for a in (inside, outside) if a is not None), start=jnp.zeros((n, n)))
@@ -260,8 +260,8 @@ class _Coordinates:
 
     @staticmethod
     def attention(kind: _Kind, c: Any, start: Array, weigh: Any, score_ref: Any, value_ref: Any) -> Any:
-        def times(x: tuple[Array, ...], ref: Any, given: bool) -> tuple[Array, ...]:
-            if not given:
+        def times(x: tuple[Array, ...], ref: Any, present: bool) -> tuple[Array, ...]:
+            if not present:
                 return x
             d = range(len(x))
             return tuple(_Coordinates.inner(x, tuple(jnp.full_like(x[0], ref[k, m]) for k in d)) for m in d)

@@ -14,7 +14,7 @@ from ...spaces import Key
 from ..reviews import Reviews
 from .explanation import Explanation
 from .layers import PADDING
-from .leaders import LeaderCounts, Led, counts, histogram, layer_by_layer, leaders, once
+from .leaders import LeaderCounts, Led, counts, layer_by_layer, leaders, once
 from .training import Trained, scores, train_ids
 from .words import Vocabulary, vocabulary
 
@@ -79,14 +79,6 @@ class Classifier:
     def leader_counts(self, texts: Iterable[str] | None = None) -> LeaderCounts:
         """How many leaders these texts have (by default the reviews the classifier was not trained on)."""
         return counts(self.led(self.reviews.texts if texts is None else texts))
-
-    def leader_histogram(self, reviews: Reviews | None = None, **options: Any) -> list[tuple[str, int]]:
-        """`(word, reviews)`: in how many confidently and correctly decided reviews a word leads and is decisive, the
-        most frequent first; `options` are `confidence=0.95` and `beyond=2.0`.
-        """
-        chosen = self.reviews if reviews is None else reviews
-        pairs = histogram(self.led(chosen.texts), self.ids(chosen.texts), np.asarray(chosen.labels), **options)
-        return [(self.vocabulary.words[i], number) for i, number in pairs]
 
 
 def train(

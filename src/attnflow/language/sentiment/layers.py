@@ -25,7 +25,7 @@ _EXACT: Any = "highest"
 
 
 class Parameters(NamedTuple):
-    """What is trained: vocabulary x d + 1 + (d + 1) numbers."""
+    """The trained parameters: vocabulary x d + 1 + (d + 1) numbers."""
 
     embedding: Float[Array, "vocabulary d"]
     alpha: Float[Array, ""]

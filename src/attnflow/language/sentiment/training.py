@@ -2,7 +2,7 @@ r"""Training of the classifier on token ids: one compiled program for an epoch, 
 
 Binary cross-entropy, Adam, gradients clipped by their norm, $\alpha$ kept $\ge 0$ after every step. The start, the
 order of the reviews and all else follow from `key`. On a GPU sums over repeated words come in any order, so that two
-runs differ in the last digits, unless XLA is asked for determinism (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
+runs differ in the last digits, unless XLA is deterministic (`XLA_FLAGS=--xla_gpu_deterministic_ops=true`).
 """
 
 import functools
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ...checks import whole
+from ...checks import flag, whole
 from ...errors import InputError
 from ...spaces import Key, Numbers, key_or_fixed
 from ._progress import TrainingProgress
@@ -106,7 +106,7 @@ def train_ids(
     reviews = jnp.asarray(train[0]), jnp.asarray(train[1], parameters.b.dtype)
     everything, labels_of = jnp.asarray(np.concatenate([train[0], test[0]])), {"train": train[1], "test": test[1]}
     rows = [_look(0, parameters, everything, labels_of, chosen)]
-    with TrainingProgress(epochs, progress) as show:
+    with TrainingProgress(epochs, flag("progress", progress)) as show:
         show(rows[-1])
         for epoch in range(1, epochs + 1):
             shuffle = jax.random.fold_in(shuffles, epoch)
@@ -188,17 +188,17 @@ def _scores(parameters: Parameters, ids: Any, form: Form, temperature: float) ->
 _jitted_scores = jax.jit(_scores, static_argnums=(2, 3))
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    unknown = sorted(set(given) - set(Settings._fields))
+def _settings(arguments: dict[str, Any]) -> Settings:
+    unknown = sorted(set(arguments) - set(Settings._fields))
     if unknown:
         raise InputError(f"setting {unknown[0]!r} is unknown; there are: {', '.join(Settings._fields)}.")
-    chosen = Settings(**given)
+    chosen = Settings(**arguments)
     chosen = chosen._replace(**{name: whole(name, getattr(chosen, name)) for name in ("layers", "batch")})
     for name in ("temperature", "learning_rate", "clip"):
         value = getattr(chosen, name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
             raise InputError(f"{name} = {value!r}; give a positive number.")
-    return chosen._replace(masked=bool(chosen.masked))
+    return chosen._replace(masked=flag("masked", chosen.masked))
 
 
 def _checked(name: str, ids: Any, label_name: str, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 from .. import tensor_cores as tensor
 from .._bounded import upper_bound
 from .._engine import AbstractPairSumEngine, Inputs, Problem
-from .._gpu_causal import Seen
-from .._gpu_few_dimensions import WIDTH, Few, exponential_sums, highest, tied_sums
+from .._gpu_causal import Visible
+from .._gpu_few_dimensions import WIDTH, KernelInputs, exponential_sums, highest, tied_sums
 from .._pairs import AbstractPairs, Causal, Full
 from .._reductions import Hardmax, Sums, finite
 from .._rules import derived_from
@@ -42,11 +42,11 @@ class Direct(AbstractPairSumEngine):
         if not 1 <= problem.width <= tensor.WIDTH or problem.p > tensor.WIDTH:
             return f"the kernel is for at most {tensor.WIDTH} dimensions"
         if problem.pairs.complete:
-            few = _few(problem.width, problem.p)
-            return None if few or problem.selection is None else f"hardmax is for at most {WIDTH} dimensions"
+            low = problem.selection is None or _low_dimensional(problem.width, problem.p)
+            return None if low else f"hardmax is for at most {WIDTH} dimensions"
         if problem.selection is not None or not isinstance(problem.pairs, Causal):
             return "the kernel is for all pairs, and for exponentials of causal ones"
-        if not _few(problem.width, problem.p) and not _see_themselves(problem):
+        if not _low_dimensional(problem.width, problem.p) and not _see_themselves(problem):
             return f"in more than {WIDTH} dimensions the kernel is for causal queries that see themselves"
         return None
 
@@ -67,21 +67,21 @@ def _direct_sums(problem: Problem, inputs: Inputs) -> Sums:
     tile, values, log_w = inputs.tile, inputs.values, inputs.log_w
     if selection is not None:
         return reduction.finish(jnp.zeros(len(tile.queries), jnp.float32), _ties(tile, values, log_w, selection))
-    given = _powers_of_two(tile, values, log_w, pairs)
+    kernel_inputs = _powers_of_two(tile, values, log_w, pairs)
     if not _see_themselves(problem):
-        top = finite(highest(given) / LOG2E)
-        return reduction.finish(top, _sums(given, top))
+        top = finite(highest(kernel_inputs) / LOG2E)
+        return reduction.finish(top, _sums(kernel_inputs, top))
     bounded = upper_bound(replace(problem, pairs=Full()), inputs)
     assert bounded is not None  # all pairs, exponentials
     bound, safe = bounded
-    if _few(problem.width, problem.p):
-        top = jax.lax.cond(safe, lambda: bound, lambda: finite(highest(given) / LOG2E))
-        return reduction.finish(top, _sums(given, top))
-    within = lambda: reduction.finish(bound, _sums(given, bound))  # noqa: E731
+    if _low_dimensional(problem.width, problem.p):
+        top = jax.lax.cond(safe, lambda: bound, lambda: finite(highest(kernel_inputs) / LOG2E))
+        return reduction.finish(top, _sums(kernel_inputs, top))
+    within = lambda: reduction.finish(bound, _sums(kernel_inputs, bound))  # noqa: E731
     return jax.lax.cond(safe, within, lambda: blocked_sums(problem, inputs))
 
 
-def _few(width: int, p: int) -> bool:
+def _low_dimensional(width: int, p: int) -> bool:
     return max(width, p) <= WIDTH
 
 
@@ -90,7 +90,7 @@ def _see_themselves(problem: Problem) -> bool:
     return problem.pairs.complete or (problem.pairs.reflexive and problem.n == problem.m)
 
 
-def _powers_of_two(tile: Projected, values: Array, log_w: Array | None, pairs: AbstractPairs) -> Few:
+def _powers_of_two(tile: Projected, values: Array, log_w: Array | None, pairs: AbstractPairs) -> KernelInputs:
     """Scores in powers of two, so that an exponential is one instruction; weights are part of them."""
     n, m = len(tile.queries), len(tile.keys)
     start = _start(tile)
@@ -98,19 +98,19 @@ def _powers_of_two(tile: Projected, values: Array, log_w: Array | None, pairs: A
     if log_w is not None:
         log_w = log_w.astype(jnp.float32)
         bias = log_w if bias is None else bias + log_w
-    seen = Seen.by(pairs, n, m) if isinstance(pairs, Causal) else None
+    seen = Visible.by(pairs, n, m) if isinstance(pairs, Causal) else None
     if isinstance(pairs, Causal) and pairs.slope is not None and not pairs.strict:
         start = start + pairs.slope.astype(jnp.float32)  # a query that sees itself is at no distance from itself
     bias = None if bias is None else LOG2E * bias
-    return Few(LOG2E * tile.queries.T, LOG2E * start, None, seen, tile.keys.T, bias, values.T)
+    return KernelInputs(LOG2E * tile.queries.T, LOG2E * start, None, seen, tile.keys.T, bias, values.T)
 
 
-def _sums(given: Few, top: Float[Array, " n"]) -> Sums:
+def _sums(inputs: KernelInputs, top: Float[Array, " n"]) -> Sums:
     """Sums of weight times value, and of weight, relative to `top`."""
-    given = given._replace(start=given.start - LOG2E * top)
-    if max(len(given.queries), len(given.values)) <= WIDTH:
-        return exponential_sums(given)
-    return tensor.tensor_sums(given.queries.T, given.start, given.keys.T, given.bias, given.values.T, given.seen)
+    inputs = inputs._replace(start=inputs.start - LOG2E * top)
+    if max(len(inputs.queries), len(inputs.values)) <= WIDTH:
+        return exponential_sums(inputs)
+    return tensor.tensor_sums(inputs.queries.T, inputs.start, inputs.keys.T, inputs.bias, inputs.values.T, inputs.seen)
 
 
 def _ties(tile: Projected, values: Array, log_w: Array | None, selection: Hardmax) -> Sums:
@@ -120,10 +120,10 @@ def _ties(tile: Projected, values: Array, log_w: Array | None, selection: Hardma
     bias = tile.key_bias
     if log_w is not None:  # a key without weight does not compete
         bias = jnp.where(log_w > -jnp.inf, jnp.zeros(m, jnp.float32) if bias is None else bias, -jnp.inf)
-    given = Few(tile.queries.T, _start(tile), None, None, tile.keys.T, bias, None)
-    least = highest(given) - selection.tol.astype(jnp.float32)
+    inputs = KernelInputs(tile.queries.T, _start(tile), None, None, tile.keys.T, bias, None)
+    least = highest(inputs) - selection.tol.astype(jnp.float32)
     weighted = jnp.concatenate([values * weight[:, None], weight[:, None]], axis=1)
-    sums = tied_sums(given._replace(least=finite(least), values=weighted.T))
+    sums = tied_sums(inputs._replace(least=finite(least), values=weighted.T))
     return sums[:, :-1], sums[:, -1]
 
 

@@ -38,7 +38,7 @@ def everywhere(tree: Any) -> Any:
 
 
 def on_one_device(tree: Any) -> Any:
-    """What such a program returns as ordinary arrays: to what follows, nothing has happened."""
+    """The results of such a program as ordinary arrays: later operations see no difference."""
     return jax.tree.map(lambda a: jnp.asarray(np.asarray(a)), tree)
 
 
@@ -49,7 +49,7 @@ class Sharded(AbstractPairSumEngine):
     on_all_devices = True
 
     def cost(self, problem: Problem) -> float:
-        # Clouds that fit into a single tile are not worth sending around.
+        # Clouds that fit into a single tile are not worth distributing.
         part = problem.count / problem.devices + DENSE_PAIRS * (1 - 1 / problem.devices)
         return _inside(problem).cost(problem) * part / problem.count
 
@@ -81,7 +81,7 @@ ENGINE = Sharded()
 
 
 def _inside(problem: Problem) -> AbstractPairSumEngine:
-    """What sums the share of a device."""
+    """The engine that sums the share of a device."""
     if native.ENGINE.why_not(problem) is None:
         return native.ENGINE
     return dense.ENGINE if problem.small else blocked.ENGINE

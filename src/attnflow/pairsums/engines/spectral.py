@@ -207,7 +207,7 @@ def _kernel_sums(
 
 @jax.custom_jvp
 def _first_order(a: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """What is not to be differentiated through the series, which holds for unit tokens only.
+    """A stop of differentiation through the series, which holds for unit tokens only.
 
     Tangents take the rule below. A gradient is the transpose of the series in the charges; to differentiate it again
     would be to differentiate the series, and wrong in directions that leave the sphere.
@@ -257,7 +257,7 @@ def _kernel_sums_jvp(series: Series, primals: Any, tangents: Any) -> tuple[Array
 _kernel_sums.defjvp(_kernel_sums_jvp, symbolic_zeros=True)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))  # called by itself, too, it is one program
+@functools.partial(jax.jit, static_argnums=(0, 1))  # jitted, so that a call outside of other programs is one program
 def _plain_sums(
     series: Series, tile: int, x: Array, y: Array, q: Array, beta: Array, slope: Array
 ) -> Float[Array, "n p"]:

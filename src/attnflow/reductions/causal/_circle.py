@@ -122,7 +122,7 @@ class CircleTokens(eqx.Module):
         return 2 * jnp.pi * jax.random.uniform(key, (self.n, replicas), self.bessel.dtype)
 
     def moved(self, theta: Float[Array, "n r"], t: Float[Array, ""], steps: int) -> Float[Array, "n r"]:
-        """Where the tokens are at time `t`."""
+        """The angles at time `t`."""
         return rk4(lambda x: circle_force(x, self.bessel, self.earlier), theta, t, steps)
 
     def response(self, theta: Array, t: Array, steps: int, modes: int, equal_time: bool = False) -> list[Array]:

@@ -40,7 +40,7 @@ class SphereTokens(eqx.Module):
         return sphere.uniform(n=replicas * self.n, d=self.d, key=key).reshape(replicas, self.n, self.d)
 
     def moved(self, x: Float[Array, "n d"], t: Float[Array, ""], steps: int) -> Float[Array, "n d"]:
-        """Where the tokens of one replica are at time `t`."""
+        """The tokens of one replica at time `t`."""
         moved = rk4(jax.checkpoint(lambda y: field(self.model, 0.0, y, kernel="dense")), x, t, steps)
         return self.model.space.nearest(moved)
 
@@ -75,7 +75,7 @@ class SphereTokens(eqx.Module):
 
 
 def by_parts(J: Float[Array, "k d d"], y: Float[Array, "k d"], X: Float[Array, " d"], modes: int) -> list[Array]:
-    r"""What is averaged in the equation above, for sources $y$ with derivatives $J_k = \partial X/\partial y_k$."""
+    r"""The integrand of the equation above, for sources $y$ with derivatives $J_k = \partial X/\partial y_k$."""
     J = J - jnp.einsum("kij,kj,kl->kil", J, y, y)  # along the sphere
     return _degrees(y @ X, jnp.einsum("kii->k", J), jnp.einsum("ki,kij,j->k", y, J, X), modes, X.shape[0])
 

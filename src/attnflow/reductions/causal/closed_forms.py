@@ -98,7 +98,7 @@ def depth(s: Any, at: Any, slope: Any) -> Any:
 
 
 def two_time(t: Numbers, s: Numbers, *, a: Numbers, context_slope: Numbers, target: Numbers = 1.0) -> np.ndarray:
-    r"""$g(t, s'; s)$: how much the token at $s'$ remembers, at depth $t$, of where the token at $s$ was at first.
+    r"""$g(t, s'; s)$: the correlation of the token at $s'$, at depth $t$, with the initial one at $s$.
 
     `a` is the rate of a mode (`rates`); `context_slope` is $\lambda \ge 0$, the ALiBi slope per token times the number
     of tokens; $0 < s \le s' = $ `target` $\le 1$. All arguments are broadcast together. The integral over $s$ from 0

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import iv
 
 from ...attention import Softmax, Unnormalized
-from ...checks import finite_array, number, whole
+from ...checks import finite_array, flag, number, whole
 from ...errors import InputError, shown
 from ...flows.compiled import timed_rows
 from ...models import SelfAttention
@@ -160,16 +160,15 @@ def estimate_correlations(
     check_normalize(normalize)
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method = {shown(method)} is unknown; choose one of {', '.join(METHODS)}.")
-    if not isinstance(equal_time, bool):
-        raise InputError(f"equal_time = {shown(equal_time)} is neither True nor False.")
+    equal_time = flag("equal_time", equal_time)
     checked_key(key)
     steps = _steps(t, beta, normalize, dt)
     tokens, together = _tokens(n, d, beta, context_slope, pairs, normalize)
     # Standard errors come from batches: there should be many of them.
     together = max(1, min(together, replicas // 64))
     many = max(2, -(-replicas // together))
-    given = (tokens, jnp.asarray(t, jnp.result_type(float)), key, steps, modes, method, together, equal_time)
-    batches = np.asarray(timed_rows(_batches, *given, rows=np.arange(many), unroll=False).value, float)
+    arguments = (tokens, jnp.asarray(t, jnp.result_type(float)), key, steps, modes, method, together, equal_time)
+    batches = np.asarray(timed_rows(_batches, *arguments, rows=np.arange(many), unroll=False).value, float)
     if not np.isfinite(batches).all():
         raise InputError(f"the flow to t = {t:g} is not finite in {steps} steps; give a smaller dt, t or beta.")
     return Correlations(batches, together, equal_time)

@@ -1,18 +1,18 @@
-r"""What a decoder retrieves of a source: the U-shape of lost-in-the-middle.
+r"""How well a decoder retrieves a source: the U-shape of lost-in-the-middle.
 
 A decoder with $M$ classes around the circle, smoothed to a Gaussian window of width $\pi/M$, weighs mode $n$ by
-$\omega_n = e^{-\pi^2n^2/2M^2}$. With $\phi_M(u) = 1 + 2\sum_n\omega_n\cos nu$ the last token, at depth $t$, finds the
-source at $s$ with
+$\omega_n = e^{-\pi^2n^2/2M^2}$. With $\phi_M(u) = 1 + 2\sum_n\omega_n\cos nu$ the last token, at depth $t$,
+retrieves the source at $s$ with
 
 $$ E\,\phi_M(\theta_{N-1}(t) - \theta_k(0)) = 1 + \tfrac2N S_t(s) + o(\tfrac1N), \qquad
    S_t(s) = \sum_n\omega_n\,g_{a_n}(t, 1; s) : $$
 
-one is chance. The first sources are found best (primacy), for $S_t \to \infty$ as $s \to 0$. The last ones are found
-better than those before them (recency, $S_t'(1) > 0$) if and only if
+one is chance. The first sources are retrieved best (primacy), for $S_t \to \infty$ as $s \to 0$. The last ones are
+retrieved better than those before them (recency, $S_t'(1) > 0$) if and only if
 
 $$ t < t_{crit} = 2(1 - e^{-\lambda})\,\frac{\sum_n\omega_na_n}{\sum_n\omega_na_n^2} . $$
 
-Then one source in the middle is found worst. Derivations: docs/theory/lost-in-the-middle.md. Reference: the code
+Then one source in the middle is retrieved worst. Derivations: docs/theory/lost-in-the-middle.md. Reference: the code
 published with arXiv:2605.09213.
 """
 

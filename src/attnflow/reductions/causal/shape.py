@@ -1,4 +1,4 @@
-r"""The shape of a retrieval profile: where it turns, and whether the last sources are found again.
+r"""The shape of a retrieval profile: its turning points, and whether it rises towards the last sources.
 
 Turning points are roots of $S'$, which has a closed form, in $\log s$: the minimum may be far below any range that one
 would plot (at small $t$ or large $\lambda$). Signs on a grid, of steps that shrink towards both ends, then Brent's
@@ -7,7 +7,7 @@ method.
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,7 +18,6 @@ from ...spaces import Count, Number, Numbers
 from ._checked import one_shape
 from .retrieval import Head, check_heads, multi_head_profile, scaled_profile
 
-Shape = Literal["one minimum", "decreasing", "minimum and maximum", "other"]
 # Steps of two decades, then a tenth of one, then equal ones.
 GRID = np.concatenate([10.0 ** np.arange(-300, -12, 2), 10.0 ** np.arange(-12, -1.5, 0.1), np.linspace(0.035, 1, 250)])
 
@@ -65,7 +64,7 @@ def turning_points(
 
 
 def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: Number = 8, modes: Count = 20) -> Point:
-    """The source that is found worst, if it is neither the first nor the last; else not-a-number.
+    """The source that is retrieved worst, if it is neither the first nor the last; else not-a-number.
 
     Not-a-number with a warning, too, where that source is nearer to the first than 1e-300.
     """
@@ -73,7 +72,7 @@ def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: 
     if not minimum.any():
         if profile_shape(t, beta=beta, context_slope=context_slope, classes=classes, modes=modes) == "one minimum":
             warnings.warn(
-                f"the source found worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
+                f"the source retrieved worst is before s = {GRID[0]:g} at t = {t:g}, which is not resolved.",
                 AttnflowWarning,
                 stacklevel=2,
             )
@@ -85,19 +84,19 @@ def profile_minimum(t: Number, *, beta: Number, context_slope: Number, classes: 
 def profile_shape(
     t: Numbers, *, beta: Numbers, context_slope: Numbers, classes: Numbers = 8, modes: Count = 20
 ) -> np.ndarray:
-    """Which shape each profile has, as text; the arguments are broadcast together.
+    r"""Which shape each profile has, as text; the arguments are broadcast together.
 
     - `"one minimum"`: primacy and recency, the U-shape; so it is for all `t < critical_time`;
     - `"decreasing"`: primacy alone;
-    - `"minimum and maximum"`: found worst, then better, then worse again at the very end: only beyond the critical
+    - `"minimum and maximum"`: retrieved worst, then better, then worse again at the very end: only beyond the critical
       time, and for a large slope;
-    - `"other"`: the flat profile at `t` = 0 or `beta` = 0; nothing else was ever met.
+    - `"other"`: the flat profile at `t` = 0 or `beta` = 0; never observed otherwise.
 
     Signs of the derivative decide, which is computed relative to its size: no parameter overflows it. Rates that do,
     beyond $\beta \approx 700$, are refused.
     """
-    given = {"t": t, "beta": beta, "context_slope": context_slope, "classes": classes}
-    arrays = {name: finite_array(name, values) for name, values in given.items()}
+    arguments = {"t": t, "beta": beta, "context_slope": context_slope, "classes": classes}
+    arrays = {name: finite_array(name, values) for name, values in arguments.items()}
     one_shape(**arrays)
     t, beta, slope, classes = (values[..., None] for values in arrays.values())
     _, change, size, _ = scaled_profile(GRID, t, beta, slope, classes, modes)

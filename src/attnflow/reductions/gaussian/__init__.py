@@ -1,6 +1,6 @@
 r"""Gaussian laws under attention: an ordinary differential equation for mean and covariance.
 
-Where what a query reads from $N(\alpha, \Sigma)$ is affine, $\Gamma(x) = c + G(x - \alpha)$, Gaussian laws stay
+Where attention to $N(\alpha, \Sigma)$ is affine in the query, $\Gamma(x) = c + G(x - \alpha)$, Gaussian laws stay
 Gaussian, with $\dot\alpha = c$ and $\dot\Sigma = G\Sigma + \Sigma G^\top$. Softmax, multi-head, L2, Sinkhorn and linear
 attention are such; sigmoid attention is projected. The factor $L$ of $\Sigma = LL^\top$ is integrated, $\dot L = GL$.
 

@@ -1,4 +1,4 @@
-r"""A Gaussian flow beyond its ceiling, to see how it goes on: the time of a blow-up comes from there.
+r"""The continuation of a Gaussian flow beyond its ceiling, which gives the time of a blow-up.
 
 Let $\kappa = |\dot L|/|L| + |\dot\alpha|/(|\alpha| + |L|)$, the rate at which the law changes relative to its size, and
 $dt = ds/\kappa$ (at most the time of the flow, times $ds$). In the time $s$ a law grows exponentially at most,

@@ -1,4 +1,4 @@
-r"""For which maps a Gaussian flow exists for all times, by theorem: what no finite run can show.
+r"""The maps for which a Gaussian flow exists for all times, by theorem: no finite run can show this.
 
 - *Bounded rates.* If $|GL| \le C|L|$ and $|c| \le C(|\alpha| + |L|)$ the law grows exponentially at most.
   Sinkhorn attention (converged): $GL = VLZ^\top$ with $\|Z\| < 1$. L2 attention with injective $K$:

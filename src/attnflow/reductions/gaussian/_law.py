@@ -23,9 +23,9 @@ def law(alpha: Any, Sigma: Any, L: Any) -> tuple[Float[Array, "*batch d"], Float
         raise InputError(f"alpha0 has shape {mean.shape}; give a mean (d,), or many (..., d).")
     d = mean.shape[-1]
     name, matrix = ("L0", _array("L0", L)) if Sigma is None else ("Sigma0", _array("Sigma0", Sigma))
-    wanted = f"({d}, r)" if Sigma is None else f"({d}, {d})"
+    shape = f"({d}, r)" if Sigma is None else f"({d}, {d})"
     if matrix.ndim < 2 or matrix.shape[-2] != d or matrix.shape[-1] < 1 or (name == "Sigma0" and matrix.shape[-1] != d):
-        raise InputError(f"{name} has shape {matrix.shape} and the mean dimension {d}; give {wanted}, or many of them.")
+        raise InputError(f"{name} has shape {matrix.shape} and the mean dimension {d}; give {shape}, or many of them.")
     if 0 in mean.shape or 0 in matrix.shape:
         raise InputError(f"alpha0 {mean.shape} and {name} {matrix.shape} hold no law; give at least one.")
     factor = matrix if Sigma is None else _factor(matrix)

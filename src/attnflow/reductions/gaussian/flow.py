@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...attention import AbstractAttention
-from ...checks import finite_array, number, whole
+from ...checks import finite_array, flag, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Info, Outcome, Run
-from ...flows.compiled import timed_call
+from ...flows.compiled import adjoint_of, timed_call
 from ...flows.options import TOLERANCES, check_clock, step_options, times
 from ...flows.outcome import ending as solved
 from ...flows.provenance import provenance
@@ -37,6 +37,7 @@ TRUSTED = 0.7  # a score spread beyond which finite clouds part from the flow
 class _Plan(NamedTuple):
     solver: str
     max_steps: int
+    adjoint: diffrax.AbstractAdjoint
 
 
 def flow(
@@ -76,8 +77,8 @@ def flow(
     **Returns:** a `Run` with the mean as its one token and, in `info`: `L (time, coordinate, factor)`, `score_spread`,
     the last state `t_last`, `mean_last`, `L_last` (also where the flow ended early), and how it ended: `outcome`,
     `t_star`, `pole_order`, read by `outcome`, `describe`. Growth beyond the ceiling is a result and does not raise;
-    such a law is followed further, up to `t_followed`, to see how it goes on. What is approximate or not certain is
-    said in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
+    such a law is followed further, up to `t_followed`, to find its outcome. What is approximate or not certain is
+    listed in `gaussian.limits(run)`, and kept in `run.provenance["limits"]`.
     """
     check_closes(attention)
     if not isinstance(solver, str) or solver not in SOLVERS:
@@ -87,12 +88,11 @@ def flow(
         raise InputError(f"the law has dtype {L.dtype}; integrate in float32 or float64.")
     max_steps = whole("max_steps", max_steps)
     save = None if save is None else whole("save", save)
-    given = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
+    options = {"t0": t0, "t1": t1, "rtol": rtol, "atol": atol, "ceiling": ceiling, "trusted_spread": trusted_spread}
     if ceiling is None:
         raise InputError("ceiling is missing; give a trace, by default 1e6.")
-    if not isinstance(throw, bool):
-        raise InputError(f"throw = {throw!r} should be True or False.")
-    for name, value in given.items():
+    throw = flag("throw", throw)
+    for name, value in options.items():
         if value is not None and is_concrete(value):
             number(name, value)
     if ts is not None and is_concrete(ts):
@@ -104,10 +104,10 @@ def flow(
     tolerances = step_options(True, solver, None, rtol, atol, max_steps, end - start, str(L.dtype))
     model = GaussianModel(attention, *_feedforward(feedforward, mean.shape[-1]))
     values = {"t0": start, "t1": end, "ts": ts, "ceiling": ceiling, **tolerances}
-    plan = _Plan(solver, max_steps)
     numbers = {name: jnp.asarray(value, L.dtype) for name, value in values.items()}
     batch = mean.shape[:-1]
     laws = (mean.reshape(-1, mean.shape[-1]), L.reshape(-1, *L.shape[-2:])) if batch else (mean, L)
+    plan = _Plan(solver, max_steps, adjoint_of((model, laws, numbers)))
     try:
         timed = timed_call(_many if batch else _one, plan, model, *laws, numbers)
     except TypeError as error:  # what JAX says when shapes do not fit
@@ -202,6 +202,7 @@ def _one(
         stepsize_controller=controller,
         event=diffrax.Event(too_large),
         max_steps=plan.max_steps,
+        adjoint=plan.adjoint,
         throw=False,
     )
     saved: Any = solution.ys
@@ -231,7 +232,7 @@ def _judged_all(follow: bool, model: GaussianModel, laws: dict[str, Array], star
 
 
 def _judged(follow: bool, model: GaussianModel, law: dict[str, Array], start: Array) -> dict[str, Array]:
-    """What was law, and how it ended; where it was stopped, by how it goes on."""
+    """The rows that are laws, and the outcome; of a stopped flow, the outcome of its continuation."""
     stopped, stalled = law["stopped"], law["stalled"]
     state = law["t_last"], law["mean_last"], law["L_last"]
 
@@ -275,10 +276,10 @@ def _feedforward(pair: Any, d: int) -> tuple[Any, Any]:
     return W, b
 
 
-def _is_matrix(given: Any) -> bool:
+def _is_matrix(value: Any) -> bool:
     """Whether this is one array of two axes: a pair of a matrix and a vector never is."""
     try:
-        return np.ndim(given) == 2
+        return np.ndim(value) == 2
     except ValueError:  # of parts with different shapes
         return False
 

@@ -45,13 +45,13 @@ def masked_linear_velocity(
     if mean.ndim != 2:
         raise InputError(f"alpha has shape {mean.shape}; give one mean for every position, (S, d).")
     count, d = mean.shape
-    given = check_weights(weights, count)
-    if given is not None and is_concrete(given) and not given[0] > 0:
+    checked = check_weights(weights, count)
+    if checked is not None and is_concrete(checked) and not checked[0] > 0:
         raise InputError("weights give the first position no mass, so that it has nothing to read; leave it out.")
     attention = at_time(attention, t)
     if attention.V is not None:
         check_width("V", attention.V, d)
-    masses = (jnp.full(count, 1 / count) if given is None else given).astype(factor.dtype)
+    masses = (jnp.full(count, 1 / count) if checked is None else checked).astype(factor.dtype)
     return _velocities(attention, mean, factor, masses)
 
 

@@ -58,7 +58,7 @@ def outcome(run: Run) -> str | np.ndarray:
 
 
 def limits(run: Run) -> tuple[str, ...]:
-    """What is approximate, extrapolated or not certain about a single flow, in sentences; nothing if all is well."""
+    """What is approximate, extrapolated or not certain about a single flow, in sentences; empty if there is none."""
     width = _factor(run, "L_last").shape[-1]
     run.single()
     closure = () if run.model is None else of_the_closure(run.model.attention, width)  # pyright: ignore[reportAttributeAccessIssue]

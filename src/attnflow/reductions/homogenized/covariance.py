@@ -68,9 +68,9 @@ def covariance(
     - `points (m, d)`: what the tokens read, if that is not themselves; `weights` of the points, equal by default.
     - `samples`: at least two; they are drawn in portions of 256, and the last one is filled.
     """
-    for name, given in (("x", x), ("points", points), ("weights", weights)):
-        if given is not None:
-            finite_array(name, given)
+    for name, values in (("x", x), ("points", points), ("weights", weights)):
+        if values is not None:
+            finite_array(name, values)
     x = check_tokens(x, Sphere())
     points = x if points is None else check_tokens(points, Sphere())
     if x.shape[1] != points.shape[1]:

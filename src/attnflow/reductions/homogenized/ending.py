@@ -1,4 +1,4 @@
-r"""Where two tokens end: together, or opposite to each other.
+r"""The limits of two tokens: together, or opposite to each other.
 
 The diffusion of $y = \operatorname{artanh}q$ (see `_line`) has the scale function $S$ with
 $S' = \exp\big(-\int\frac{(d-2)r + qs}{s}\,dy\big)$, and $q$ ends at $+1$ with the probability

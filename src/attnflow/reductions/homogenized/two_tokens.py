@@ -184,11 +184,11 @@ def _cell_means(phi: Callable[[np.ndarray], Any], scheme: _Scheme) -> tuple[np.n
     """Means over cells, which the order of the scheme needs at a jump; and the values at -1 and 1."""
     offsets = ((np.arange(WITHIN) + 0.5) / WITHIN - 0.5) * scheme.h
     try:
-        given = phi(np.tanh(scheme.y[:, None] + offsets[None])), phi(np.array([-1.0, 1.0]))
+        raw = phi(np.tanh(scheme.y[:, None] + offsets[None])), phi(np.array([-1.0, 1.0]))
     except TypeError as error:
         raise InputError(f"phi must be a function of an array of numbers, written with NumPy ({error}).") from error
     # An indicator may say True and False.
-    known = (value * 1.0 if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value for value in given)
+    known = (value * 1.0 if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value for value in raw)
     values, ends = (finite_array("phi(q)", value) for value in known)
     if values.shape != (len(scheme.y), WITHIN) or ends.shape != (2,):
         raise InputError("phi must give one number for every number of an array.")

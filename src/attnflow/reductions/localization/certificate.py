@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...checks import finite_array
+from ...checks import finite_array, flag
 from ...errors import InputError
 from ...models import Perceptron
 from ...spaces import Number, Numbers
 from ._landscape import GRID, Landscape, Real, landscape
 
-FEW, GAP, SLACK = 0.75, 1e-8, 1e-5  # what a numerical verdict of atoms needs; gap and slack in units of the scale
+PART, GAP, SLACK = 0.75, 1e-8, 1e-5  # what a numerical verdict of atoms needs; gap and slack in units of the scale
 FLAT = 1e-8  # below this slack atoms and densities are not distinguished
 NEAR = 0.25  # the slack is that of angles farther than this from every atom; for beta > 4 it is half a width
 TOGETHER = 0.02  # atoms closer than this are one, in widths of the kernel
@@ -26,7 +26,7 @@ TOGETHER = 0.02  # atoms closer than this are one, in widths of the kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """A law of atoms on the circle, and what can be said of it.
+    """A law of atoms on the circle, and its certificate.
 
     - `angles (m,)` in $[0, 2\\pi)$, increasing, `masses (m,)`, all positive; `energy`.
     - `floor`: the least value of $p$. `gap`: the energy is at most so much above the least one. `excess`: how far $p$
@@ -76,7 +76,7 @@ class Certificate:
         $\\sqrt{74\\beta}$, and three quarters of that number take the place of 12). What is in between is undecided.
         """
         gap, slack = self.relative_gap, self.slack / self.scale
-        if self.atoms <= FEW * self._here.enough and gap < GAP and slack > SLACK:
+        if self.atoms <= PART * self._here.enough and gap < GAP and slack > SLACK:
             return "atomic"
         return "density" if self.capped and max(gap, slack) < FLAT else "undecided"
 
@@ -85,10 +85,10 @@ class Certificate:
         """What is not certain, in sentences; empty if nothing is."""
         sentences = []
         if not self.relative_gap < GAP:
-            few = f"; {len(self.angles)} atoms are all that were allowed" if self.capped else ""
+            capped = f"; {len(self.angles)} atoms are all that were allowed" if self.capped else ""
             sentences.append(
                 f"The energy is above the least one by at most {self.gap:.2g}, {self.relative_gap:.1e} of its scale, "
-                f"and is not known better{few}."
+                f"and is not known better{capped}."
             )
         elif self.verdict == "undecided":
             sentences.append("Atoms cannot be distinguished from a density here: p hardly rises away from the atoms.")
@@ -111,8 +111,7 @@ def certificate(
 ) -> Certificate:
     """The certificate of any atomic law: angles `(n,)` or points `(n, 2)`, `weights (n,)`, `None` for equal ones."""
     here = landscape(perceptron, beta)
-    if not isinstance(capped, bool):
-        raise InputError(f"capped = {capped!r} should be True or False.")
+    capped = flag("capped", capped)
     theta = finite_array("x", x)
     if theta.ndim == 2 and theta.shape[1] == 2:
         off = np.abs(np.hypot(theta[:, 0], theta[:, 1]) - 1) > 1e-3

@@ -27,7 +27,7 @@ DECAY = {
 
 
 class Expected(NamedTuple):
-    """What the theory says of the minimiser: `"atomic"` or `"density"`, and why."""
+    """The prediction of the theory for the minimiser: `"atomic"` or `"density"`, and why."""
 
     verdict: str
     reason: str

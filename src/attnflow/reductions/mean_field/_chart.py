@@ -22,7 +22,7 @@ def namespace(a: Any) -> Any:
     return np if isinstance(a, np.ndarray) else jnp
 
 
-class Chart(abc.ABC):
+class AbstractChart(abc.ABC):
     """A coordinate, the points of the space it stands for, and the speed along it."""
 
     d: ClassVar[int]
@@ -37,7 +37,7 @@ class Chart(abc.ABC):
     def speed(self, at: Float[Array, " n"], velocity: Float[Array, "n d"]) -> Float[Array, " n"]: ...
 
 
-class Circle(Chart):
+class Circle(AbstractChart):
     """The unit circle, by the angle."""
 
     d, periodic, coordinate = 2, True, "angle"
@@ -50,7 +50,7 @@ class Circle(Chart):
         return jnp.cos(at) * velocity[:, 1] - jnp.sin(at) * velocity[:, 0]
 
 
-class Line(Chart):
+class Line(AbstractChart):
     """The line."""
 
     d, periodic, coordinate = 1, False, "x"
@@ -62,11 +62,11 @@ class Line(Chart):
         return velocity[:, 0]
 
 
-CHARTS: dict[str, Chart] = {Sphere.name: Circle(), Euclidean.name: Line()}
+CHARTS: dict[str, AbstractChart] = {Sphere.name: Circle(), Euclidean.name: Line()}
 TURN = 2 * np.pi
 
 
-def chart_of(model: Any) -> Chart:
+def chart_of(model: Any) -> AbstractChart:
     """The chart of a model's space."""
     if model.space.name not in CHARTS:
         raise InputError(f"mean_field knows the circle and the line, not {type(model.space).__name__}; use simulate.")

@@ -8,7 +8,7 @@ import numpy as np
 from ...checks import finite_array, whole
 from ...errors import InputError
 from ...spaces import Numbers
-from ._chart import TURN, Chart
+from ._chart import TURN, AbstractChart
 
 CELLS, FEWEST, MOST = 256, 8, 65_536
 NODES = 5  # of Gauss and Legendre, for the average of a function over a cell: exact for polynomials of degree nine
@@ -38,7 +38,7 @@ def initial_masses(density: Any, ends: np.ndarray, cells: Any) -> np.ndarray:
     return masses / total
 
 
-def checked_interval(chart: Chart, interval: Any) -> np.ndarray:
+def checked_interval(chart: AbstractChart, interval: Any) -> np.ndarray:
     """The two ends of the grid."""
     if chart.periodic:
         if interval is not None:
@@ -57,10 +57,10 @@ def _averages(density: Callable[[np.ndarray], Any], ends: np.ndarray, cells: int
     width = (ends[1] - ends[0]) / cells
     at = ends[0] + width * (np.arange(cells)[:, None] + (1 + nodes[None, :]) / 2)
     try:
-        given = density(at)
+        samples = density(at)
     except TypeError as error:
         raise InputError(f"the density does not take an array ({error}); write it with NumPy.") from error
-    values = finite_array("density", given)
+    values = finite_array("density", samples)
     if values.shape not in ((), at.shape):
         raise InputError(f"the density returned shape {values.shape} for numbers of shape {at.shape}; one value each.")
     values = np.broadcast_to(values, at.shape)

@@ -21,7 +21,7 @@ from ...attention import heads_of
 from ...models.schedules import at_time, depends_on_time
 from ...pairsums import AbstractScore
 from ...pairsums.algebra import matmul
-from ._chart import Chart, centres, faces
+from ._chart import AbstractChart, centres, faces
 from ._reconstruction import quadrature_weights
 
 TABLE = "table"
@@ -43,7 +43,7 @@ class Field(NamedTuple):
     table: Float[Array, "queries cells"] | None
 
     def velocity(
-        self, chart: Chart, kernel: str, t: ArrayLike, state: State, warm: Any
+        self, chart: AbstractChart, kernel: str, t: ArrayLike, state: State, warm: Any
     ) -> tuple[Float[Array, " faces"], Float[Array, ""]]:
         """The speed at every face, and the length of the longest vector it is a part of."""
         at = faces(state.ends, state.masses.size)
@@ -60,17 +60,17 @@ class Field(NamedTuple):
         longest = jnp.sqrt(jnp.max(jnp.sum(vectors * vectors, axis=1)))
         return jnp.concatenate([speed, speed[:1]]) if chart.periodic else speed, longest
 
-    def keys(self, chart: Chart, state: State) -> tuple[Float[Array, "cells d"], Float[Array, " cells"]]:
+    def keys(self, chart: AbstractChart, state: State) -> tuple[Float[Array, "cells d"], Float[Array, " cells"]]:
         """The centres of the cells as tokens, and their weights."""
         keys = chart.points(centres(faces(state.ends, state.masses.size)))
         return keys, quadrature_weights(state.masses, chart.periodic)
 
-    def warm(self, chart: Chart, kernel: str, t: ArrayLike, state: State, before: Any) -> Any:
-        """What an attention map that iterates may start from."""
+    def warm(self, chart: AbstractChart, kernel: str, t: ArrayLike, state: State, before: Any) -> Any:
+        """The warm start of an attention map that iterates."""
         return self.model.warm(t, *self.keys(chart, state), before, kernel=kernel)
 
 
-def score_table(model: Any, chart: Chart, ends: np.ndarray, cells: int) -> Array | None:
+def score_table(model: Any, chart: AbstractChart, ends: np.ndarray, cells: int) -> Array | None:
     """The exponentials of all scores on a grid that stays, if a velocity can be computed from them alone."""
     attention = model.attention
     averages = attention.exponential and attention.row_stochastic
@@ -85,7 +85,7 @@ def score_table(model: Any, chart: Chart, ends: np.ndarray, cells: int) -> Array
     return jnp.asarray(np.exp(below))
 
 
-def cells_of_attention(model: Any, chart: Chart, ends: np.ndarray, cells: int) -> float:
+def cells_of_attention(model: Any, chart: AbstractChart, ends: np.ndarray, cells: int) -> float:
     r"""The width of attention in cells: $1/\sqrt{\beta}\,h$ for $e^{\beta\cos}$; infinite where scores do not bend.
 
     From the second differences of the scores in the key.

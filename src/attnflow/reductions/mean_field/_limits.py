@@ -1,4 +1,4 @@
-r"""What a grid does not resolve of a law, in sentences, each with a number that shows it.
+r"""Unresolved features of a law on a grid, in sentences, each with a number that shows it.
 
 - *Peaks* narrower than four cells: `unresolved`, in `result`.
 - *Details.* From cells of twice the width the masses of the cells are predicted by a polynomial of degree four, exact
@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...models.schedules import at_time, depends_on_time
-from ._chart import Chart, centres, faces
+from ._chart import AbstractChart, centres, faces
 from ._field import cells_of_attention
 from ._reconstruction import quadrature_weights, with_ghosts
 
@@ -42,7 +42,7 @@ def details(masses: Float[np.ndarray, "T cells"], periodic: bool) -> Float[np.nd
     return np.sum(misplaced if periodic else misplaced[..., :-1], axis=-1)
 
 
-def narrow_attention(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, cells: int) -> str | None:
+def narrow_attention(model: Any, chart: AbstractChart, ts: np.ndarray, ends: np.ndarray, cells: int) -> str | None:
     """A sentence, if attention is narrower than a cell at one of these times."""
     changes = depends_on_time(model.attention) or not chart.periodic
     for k in some(len(ts) if changes else min(1, len(ts))):
@@ -55,7 +55,9 @@ def narrow_attention(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray,
     return None
 
 
-def deciding_tails(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, masses: np.ndarray) -> str | None:
+def deciding_tails(
+    model: Any, chart: AbstractChart, ts: np.ndarray, ends: np.ndarray, masses: np.ndarray
+) -> str | None:
     """A sentence, if the tails of a law on the line decide its velocity."""
     if chart.periodic:
         return None
@@ -67,8 +69,8 @@ def deciding_tails(model: Any, chart: Chart, ts: np.ndarray, ends: np.ndarray, m
         tail = (np.cumsum(m) < TAIL) | (np.cumsum(m[::-1])[::-1] < TAIL)
         at = slice(None, None, max(1, m.size // QUERIES))
         attention = at_time(model.attention, ts[k])
-        given = ((points[at], points, weights) for weights in (w, np.where(tail, 0, w)))
-        both = [_velocity(attention, *(jnp.asarray(a, dtype) for a in one)) for one in given]
+        laws = ((points[at], points, weights) for weights in (w, np.where(tail, 0, w)))
+        both = [_velocity(attention, *(jnp.asarray(a, dtype) for a in one)) for one in laws]
         whole, cut = (np.asarray(v, float)[:, 0] for v in both)
         if np.sum(m[at] * (whole - cut) ** 2) > MUCH**2 * np.sum(m[at] * whole**2):
             return (

@@ -34,7 +34,7 @@ Numbers = Array | np.ndarray  # what comes in as one goes out as the same; leadi
 
 
 def with_ghosts(of_cells: Any, count: int, periodic: bool) -> Any:
-    """What belongs to cells, with `count` more on both sides: those of the other side, or empty ones."""
+    """Values of cells, with `count` more on both sides: those of the other side, or zeros."""
     widths = [(0, 0)] * (of_cells.ndim - 1) + [(count, count)]
     return namespace(of_cells).pad(of_cells, widths, mode="wrap" if periodic else "constant")
 

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ...flows import Outcome
-from ._chart import CHARTS, Chart, faces, namespace
+from ._chart import CHARTS, AbstractChart, faces, namespace
 from ._field import Field, State
 from ._reconstruction import at_faces, at_peaks, with_ghosts
 
@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where the loop is: the law and the time, how far the next step may go, steps taken, whether they shrank away."""
+    """The state of the loop: the law and the time, a bound of the step, steps taken, whether they shrank to zero."""
 
     state: State
     t: Float[Array, ""]
@@ -101,7 +101,7 @@ def solve(
     return masses, states.ends, last.steps, jnp.where(reached.all(), Outcome.SUCCESSFUL.code, code)
 
 
-def _euler(chart: Chart, state: State, v: Any, dt: Any) -> State:
+def _euler(chart: AbstractChart, state: State, v: Any, dt: Any) -> State:
     """One step of Euler, without negative masses; in NumPy or JAX as they come."""
     xp, masses, relative = namespace(v), state.masses, _relative(chart, v)
     left, right = at_faces(masses, chart.periodic)
@@ -119,7 +119,7 @@ def _euler(chart: Chart, state: State, v: Any, dt: Any) -> State:
     return State(masses - (flux[1:] - flux[:-1]), ends)
 
 
-def _of_atoms(chart: Chart, state: State, v: Any) -> Any:
+def _of_atoms(chart: AbstractChart, state: State, v: Any) -> Any:
     """The flux of atoms at the centres, which jump to the next centre at a rate that gives them their velocity."""
     xp, centre = namespace(v), (v[1:] + v[:-1]) / 2
     masses, centre = (with_ghosts(a, 1, chart.periodic) for a in (state.masses, centre))
@@ -135,7 +135,7 @@ def _mixed(share: Array, a: State, b: State) -> State:
     return jax.tree.map(lambda p, q: q + share * (p - q), a, b)
 
 
-def _relative(chart: Chart, v: Any) -> Any:
+def _relative(chart: AbstractChart, v: Any) -> Any:
     """The speed of the law less that of the faces, which is zero at both ends of the line."""
     if chart.periodic:
         return v
@@ -148,7 +148,7 @@ def _width(state: State) -> Any:
     return (state.ends[1] - state.ends[0]) / state.masses.size
 
 
-def _crossing_time(chart: Chart, state: State, v: Float[Array, "*stages faces"]) -> Float[Array, ""]:
+def _crossing_time(chart: AbstractChart, state: State, v: Float[Array, "*stages faces"]) -> Float[Array, ""]:
     relative = _relative(chart, v) if v.ndim == 1 else jax.vmap(lambda stage: _relative(chart, stage))(v)
     return _width(state) / jnp.maximum(jnp.max(jnp.abs(relative)), float(jnp.finfo(v.dtype).tiny))
 

@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...flows import Outcome
 from ...models import AbstractModel
 from ...spaces import Count, Key, checked_key
-from ._chart import Chart, centres, chart_of, faces
+from ._chart import AbstractChart, centres, chart_of, faces
 from ._limits import MUCH, deciding_tails, details, narrow_attention
 from ._reconstruction import in_peaks, quadrature_weights
 
@@ -39,7 +39,7 @@ class MeanField:
     - `tokens(at=…)`, `quantiles(n, at=…)`, `sample(n, at=…, key=…)`: tokens that represent the law at one time.
     - `energy()`; `unresolved (T,)`, the mass in peaks narrower than four cells; `details (T,)`, the part of the mass
       that half as many cells would misplace.
-    - `resolved`: whether nothing speaks against the law; `limits`, sentences on what does; `resolution`, these in one.
+    - `resolved`: whether the grid resolves the law; `limits`, why it may not; `resolution`, these in one.
     - `result`, `stats`, `model`, `provenance`: how it ended, at what cost, and what was solved.
     """
 
@@ -53,7 +53,7 @@ class MeanField:
     provenance: dict[str, Any]
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> AbstractChart:
         return chart_of(self.model)
 
     @property

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...checks import number, whole
+from ...checks import flag, number, whole
 from ...errors import AttnflowWarning, InputError, SolveError
 from ...flows import Outcome
 from ...flows.compiled import timed_call
@@ -16,7 +16,7 @@ from ...flows.provenance import provenance
 from ...models import AbstractModel, jump_times
 from ...pairsums import check_kernel
 from ...spaces import Count, Number, Numbers, is_concrete
-from ._chart import Chart, chart_of
+from ._chart import AbstractChart, chart_of
 from ._checked import times
 from ._density import Density, checked_interval, initial_masses
 from ._field import TABLE, Field, State, cells_of_attention, score_table
@@ -63,8 +63,7 @@ def mean_field(
     ??? cite "A unified perspective on the dynamics of deep transformers, Castin et al. (arXiv:2501.18322)"
     """
     model = _checked_model(model)
-    if not isinstance(throw, bool):
-        raise InputError(f"throw = {throw!r} should be True or False.")
+    throw = flag("throw", throw)
     if not isinstance(kernel, str):
         raise InputError(f"kernel = {kernel!r} is no name; leave it out, or take 'table' or 'dense'.")
     chart = chart_of(model)
@@ -126,7 +125,7 @@ def _checked_model(model: Any) -> Any:
     return model
 
 
-def _check_dimension(model: AbstractModel, chart: Chart) -> None:
+def _check_dimension(model: AbstractModel, chart: AbstractChart) -> None:
     """Matrices must be of the size of the circle, or of the line."""
     tokens = jnp.zeros((1, chart.d))
     where = f"mean_field solves on the circle (d = 2) and on the line (d = 1), here d = {chart.d}"
@@ -144,7 +143,7 @@ def _part_of_a_cell(cfl: Number) -> float:
     return part
 
 
-def _check_width(model: AbstractModel, chart: Chart, ends: np.ndarray, cells: int) -> None:
+def _check_width(model: AbstractModel, chart: AbstractChart, ends: np.ndarray, cells: int) -> None:
     """Warn where attention is narrower than a cell: neighbours would not see each other, and nothing would move."""
     width = cells_of_attention(model, chart, ends, cells)
     if width < 1:

@@ -55,10 +55,10 @@ def _leaders(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     data = {
         "off_by": float(np.abs(np.asarray(z.xs)[:11] - by_hand).max()),
         "large": (
-            ("query", "key"),
+            ("row", "column"),
             np.asarray(af.pairsums.pair_weights(af.pairsums.Inner(jnp.asarray(1.0)), large, large)),
         ),
-        "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))),
+        "P": (("time", "token", "key"), np.asarray(af.attention_matrix(run))),
         "followers": (("time", "token"), np.asarray(af.leaders(run).followers)),
     }
     return xarray.Dataset(data, coords={"time": np.asarray(run.ts)}), z
@@ -99,7 +99,7 @@ def _rank(cell: Cell) -> "xarray.Dataset":
             "rank": ("time", np.sum(singular > 1e-6, axis=1)),
             "leaders": ("time", np.sum(np.asarray(af.leaders(run).followers) > 0, axis=1)),
             "doubt": ("time", 1 - P.max(axis=2).min(axis=1)),
-            "last": (("token", "heard"), P[-1]),
+            "last": (("token", "key"), P[-1]),
             "lambda": float(np.linalg.eigvalsh(V)[-1]),
         },
         coords={"time": np.asarray(run.ts)},

@@ -46,7 +46,7 @@ def _up_to_four(tokens: list[float]) -> "tuple[xarray.Dataset, Run]":
     scores = x[:, -1:] * x  # of the largest token
     others, everyone = (np.asarray(logsumexp(s, axis=1)) for s in (scores[:, :-1], scores))
     data = {
-        "P": (("time", "token", "heard"), np.asarray(af.attention_matrix(run))[:, :k, :k]),
+        "P": (("time", "token", "key"), np.asarray(af.attention_matrix(run))[:, :k, :k]),
         "log_doubt": ("time", others - everyone),
     }
     return xarray.Dataset(data, coords={"time": ts}), run
@@ -73,7 +73,7 @@ def _draws(cell: Cell) -> "xarray.Dataset":
     ends = [set(np.asarray(run[-1].leaders).tolist()) <= {0, n - 1} for run in structures]
     return xarray.Dataset(
         {
-            "P": (("draw", "time", "token", "heard"), P),
+            "P": (("draw", "time", "token", "key"), P),
             "exceptional": (("draw", "time"), [[len(s.exceptional) for s in run] for run in structures]),
             "rank": (("draw", "time"), [[s.rank for s in run] for run in structures]),
             "at_the_ends": ("draw", np.array(ends, int)),

@@ -131,10 +131,10 @@ def _law(cell: Cell) -> "xarray.Dataset":
 
     from attnflow.reductions import homogenized
 
-    given = {name: cell[name] for name in ("d", "beta", "drift")}
-    law = homogenized.two_token_law(0.0, 1.0, **given)
-    mean, sd = spectral_moments(T=1.0, **given)
-    square = homogenized.two_token_expectation(lambda q: q**2, 0.0, 1.0, **given)
+    arguments = {name: cell[name] for name in ("d", "beta", "drift")}
+    law = homogenized.two_token_law(0.0, 1.0, **arguments)
+    mean, sd = spectral_moments(T=1.0, **arguments)
+    square = homogenized.two_token_expectation(lambda q: q**2, 0.0, 1.0, **arguments)
     library = {"mean": law.mean, "sd": law.sd, "backward_square": float(square)}
     return xarray.Dataset({**library, "spectral_mean": mean, "spectral_sd": sd})
 

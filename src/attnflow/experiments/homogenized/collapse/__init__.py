@@ -57,10 +57,10 @@ def _collapse(cell: Cell) -> "xarray.Dataset":
 
     from attnflow.reductions import homogenized
 
-    given: dict[str, Any] = {"n": cell["n"], "beta": inverse_temperature(cell)}
+    arguments: dict[str, Any] = {"n": cell["n"], "beta": inverse_temperature(cell)}
     ts = np.linspace(0.0, 16.0, 161)
-    flow = homogenized.collapse_flow(ts, **given)
-    arrival = homogenized.collapse_time(0.9, **given)
+    flow = homogenized.collapse_flow(ts, **arguments)
+    arrival = homogenized.collapse_time(0.9, **arguments)
     return xarray.Dataset({"inner_product": ("time", flow), "arrival": arrival}, coords={"time": ts})
 
 

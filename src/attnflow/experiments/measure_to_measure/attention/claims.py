@@ -1,13 +1,10 @@
 """Claims about the need for attention, and their measurements on the results of `attention`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import Results
 from ..._claim import derived_on
 from ..blocks.claims import PAGE, every
-
-if TYPE_CHECKING:
-    import numpy
 
 FRACTION, DISTANCE = 0.5, 2.0
 FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -17,12 +14,12 @@ SECTION = "Why attention is needed"
 claim = derived_on(PAGE, "attention")
 
 
-def bound(fraction: "float | numpy.ndarray") -> Any:
+def bound(fraction: Any) -> Any:
     """What the squared distances sum to at least without attention, in any space."""
     return fraction * DISTANCE**2 / 2
 
 
-def sharp_bound(fraction: "float | numpy.ndarray") -> Any:
+def sharp_bound(fraction: Any) -> Any:
     """The same on the sphere."""
     return fraction * (4 - 2 * (4 - DISTANCE**2) ** 0.5)
 

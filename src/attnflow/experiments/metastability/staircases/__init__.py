@@ -36,20 +36,19 @@ def compute(cell: Cell) -> "tuple[xarray.Dataset, Run]":
     import xarray
 
     import attnflow as af
-    from attnflow.diagnostics.staircase import energy_of_rows
+    from attnflow.diagnostics.staircase import energy_of_rows, staircases
 
     beta = cell["beta"]
     run = af.long_time(af.SelfAttention(attention(cell["kind"], beta)), tokens(cell["data"]), points=POINTS)
     drawn = refined(run, 6 if cell["data"] == "figure" else 1)
-    clocks = {name: af.diagnostics.staircase(drawn, name) for name in ("arclength", "paper")}
+    stairs, paper = staircases(drawn, ["arclength", "paper"])
     left = [after(run, event, beta) for event in run.events]
-    rows = {"arclength": clocks["arclength"].tau, "paper": clocks["paper"].tau, "energy": clocks["arclength"].energy}
+    rows = {"arclength": stairs.tau, "paper": paper.tau, "energy": stairs.energy, "log_time": stairs.log_ts}
     data = {
         **{name: ("time", values) for name, values in rows.items()},
-        "log_time": ("time", clocks["arclength"].log_ts),
         "row_energy": ("row", energy_of_rows(run)),
         **{name: ("merge", np.asarray(left)[:, k]) for k, name in enumerate(("height", "bound", "gap"))},
-        "plateau": ("plateau", [p.predicted for p in af.diagnostics.staircase(run).flat]),
+        "plateau": ("plateau", [p.predicted for p in stairs.flat]),
     }
     return xarray.Dataset(data), run
 

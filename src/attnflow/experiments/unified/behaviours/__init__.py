@@ -164,11 +164,11 @@ def _decay(cell: Cell) -> "xarray.Dataset":
     import attnflow as af
 
     one = case("zero")
-    given = {"Q": one.Q, "K": one.K, "V": one.V}
+    arguments = {"Q": one.Q, "K": one.K, "V": one.V}
     maps = {
         "softmax": _softmax("zero"),
-        "L2": af.L2(**given),
-        "Sinkhorn": af.Sinkhorn(one.beta, **given),
+        "L2": af.L2(**arguments),
+        "Sinkhorn": af.Sinkhorn(one.beta, **arguments),
     }
     ts = [0.0, *np.geomspace(1e-2, 1e6, 81)]
     runs = [af.gaussian.flow(m, [0.0, 0.0], SIGMA0, ts=ts, trusted_spread=None) for m in maps.values()]

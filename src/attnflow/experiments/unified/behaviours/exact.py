@@ -93,15 +93,15 @@ def _feedforward() -> dict:
 
     W, A = np.array(EXPANDING), np.array(CONTRACTING)
     ts, Sigma0 = np.array([0.0, 0.5, 1.0, 2.0]), np.array([[1.0, 0.3], [0.3, 0.7]])
-    given = {"feedforward": (W, [0.1, -0.3]), **_accurate()}
-    run = af.gaussian.flow(af.Softmax(B=A.T, V=np.eye(2)), [0.0, 0.0], Sigma0, ts=ts, **given)
+    arguments = {"feedforward": (W, [0.1, -0.3]), **_accurate()}
+    run = af.gaussian.flow(af.Softmax(B=A.T, V=np.eye(2)), [0.0, 0.0], Sigma0, ts=ts, **arguments)
     exact = af.gaussian.closed_form.with_feedforward(ts, Sigma0, B=A.T, W=W)
     rest = np.linalg.inv(af.gaussian.closed_form.feedforward_equilibrium(B=A.T, W=W))
-    late = af.gaussian.flow(af.Softmax(B=A.T, V=np.eye(2)), [0.0, 0.0], Sigma0, ts=[0, 10, 20, 40], **given)
+    late = af.gaussian.flow(af.Softmax(B=A.T, V=np.eye(2)), [0.0, 0.0], Sigma0, ts=[0, 10, 20, 40], **arguments)
     # With both signs turned the same equilibrium repels: smaller laws vanish, larger ones blow up.
-    given["feedforward"] = (-W, None)
+    arguments["feedforward"] = (-W, None)
     both = [
-        af.gaussian.flow(af.Softmax(B=-A.T, V=np.eye(2)), [0.0, 0.0], s * rest, ts=[0, 10, 20, 40], **given)
+        af.gaussian.flow(af.Softmax(B=-A.T, V=np.eye(2)), [0.0, 0.0], s * rest, ts=[0, 10, 20, 40], **arguments)
         for s in (0.9, 1.1)
     ]
     last = np.asarray(af.gaussian.final_covariance(both[0]))

@@ -113,17 +113,18 @@ def _coupling(cell: Cell) -> "xarray.Dataset":
         velocity = af.gaussian.velocity(attention, ALPHA, L=L)
         return np.column_stack([np.asarray(velocity.GL) @ np.linalg.inv(L), np.asarray(velocity.c)])
 
-    given = {name: getattr(base_map("softmax"), name) for name in "QKV"}
-    many = [field(af.Sinkhorn(**given, half_steps=N)) for N in (1, 25)]
-    sinkhorn, speed, times = base_map("Sinkhorn"), np.linalg.norm(np.asarray(given["V"]), 2), (0.5, 1.0, 2.0, 4.0, 8.0)
+    arguments = {name: getattr(base_map("softmax"), name) for name in "QKV"}
+    many = [field(af.Sinkhorn(**arguments, half_steps=N)) for N in (1, 25)]
+    sinkhorn, times = base_map("Sinkhorn"), (0.5, 1.0, 2.0, 4.0, 8.0)
+    speed = np.linalg.norm(np.asarray(arguments["V"]), 2)
     runs = [af.gaussian.flow(sinkhorn, ALPHA, L0=L, t1=t, save=2, trusted_spread=None) for t in times]
     size = np.array([np.linalg.norm(np.asarray(run.info["L"][-1])) for run in runs])
     bound = np.linalg.norm(L) * np.exp(speed * np.array(times))
     return xarray.Dataset(
         {
             "rank_one": float(np.abs(fitted - G).max()),
-            "first": float(np.abs(many[0] - field(af.Softmax(**given))).max()),
-            "twenty_fifth": float(np.abs(many[1] - field(af.Sinkhorn(**given))).max()),
+            "first": float(np.abs(many[0] - field(af.Softmax(**arguments))).max()),
+            "twenty_fifth": float(np.abs(many[1] - field(af.Sinkhorn(**arguments))).max()),
             "growth": float((size / bound).max()),
         }
     )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy
     import xarray
 
-FEW = (4, 8, 16, 32, 64)  # tokens at quantiles
+TOKENS = (4, 8, 16, 32, 64)  # tokens at quantiles
 SAVED = 101  # at all scales, so that all laws on one grid share a program
 SHOWN = 160  # tokens beside a density
 FINE, FINER = 5_000, 40_000  # number of equal masses that represent a density
@@ -173,14 +173,14 @@ def quantile_tokens(cell: Cell) -> "xarray.Dataset":
     exact = 2 * np.pi * np.array([series[-1].real, series[-1].imag])  # of exp(i angle)
     field = witness.softmax_on_the_circle(beta)
     to_law, to_exact, w1 = [], [], []
-    for n in FEW:
+    for n in TOKENS:
         angle = witness.by_characteristics(field, witness.quantiles(level, n), np.full(n, 1 / n), t1)
         first = np.array([np.mean(np.cos(angle)), np.mean(np.sin(angle))])
         to_law.append(np.linalg.norm(first - mean_vector(law)))
         to_exact.append(np.linalg.norm(first - exact))
         w1.append(af.measures.wasserstein_circle(np.stack([np.cos(angle), np.sin(angle)], axis=-1), fine, p=1))
     return xarray.Dataset(
-        {"to_law": ("n", to_law), "to_exact": ("n", to_exact), "W1": ("n", w1)}, coords={"n": list(FEW)}
+        {"to_law": ("n", to_law), "to_exact": ("n", to_exact), "W1": ("n", w1)}, coords={"n": list(TOKENS)}
     )
 
 

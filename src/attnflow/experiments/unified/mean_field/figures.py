@@ -87,11 +87,11 @@ def errors(results: Results) -> Any:
         left.loglog(cells, 0.4 * error[-1] * (cells[-1] / cells) ** 3.0, label=r"$\propto N^{-3}$", **dashes)
         left.set(xlabel="cells $N$", ylabel="$L^1$ distance to a Fourier method")
         left.set_xticks(cells, [f"{c:g}" for c in cells])
-        few = results.select(part="quantiles")
-        n = few["n"].values
+        quantiles = results.select(part="quantiles")
+        n = quantiles["n"].values
         for axes, name, value, quantile in (
-            (middle, "$W_1$ to the law", "W1", few["W1"].values),
-            (right, "error of the mean", "square", few["to_exact"].values),
+            (middle, "$W_1$ to the law", "W1", quantiles["W1"].values),
+            (right, "error of the mean", "square", quantiles["to_exact"].values),
         ):
             many, mean = results.curve(value, over="n", part="random")
             _, stderr = results.curve(f"{value}_error", over="n", part="random")

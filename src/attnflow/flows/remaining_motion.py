@@ -1,8 +1,8 @@
-r"""What is left of the motion of clusters: an equilibrium, a metastable state, or something that rounding hides.
+r"""The remaining motion of clusters: an equilibrium, a metastable state, or a drift hidden by rounding.
 
 Clusters of softmax attention attract each other with forces of the order $e^{-\beta(1 - \cos u)}$, and a velocity is
 only known up to its rounding, $8\,\varepsilon\,(|F| + L|x|)$ with $F$ the force before projection and $L$ how it
-changes with the tokens. A slow state is therefore looked at in two ways.
+changes with the tokens. A slow state is therefore examined in two ways.
 
 **Where `long_time` applies** tokens that have met are one, at their mean, and the drift of what remains is computed
 from differences, in which nothing is lost (`flows/_merging.py`). One point rests, and so does a configuration whose
@@ -23,22 +23,25 @@ from jaxtyping import Array, Bool, Float, Int
 
 from .. import pairsums
 from ..attention import AbstractAttention, heads_of
-from ..flows.metastability import ROUNDING, Drift, applies, drift, log_duration
 from ..models import AbstractModel, at_time, field
 from ..pairsums import pair_weights
-from ..reductions import two_cluster_time
-from ._clouds import Clouds, along, masses
+from ..spaces import safe_norm
+from .clouds import Clouds, along, masses
+from .linkage import linked
+from .metastability import ROUNDING, Drift, applies, drift, log_duration
+
+MeetingTime = Callable[[Any, Drift, np.ndarray], np.ndarray]
 
 # A configuration rests when an equilibrium is no farther than this fraction of eps.
 REST = 1e-3
 # The drift is computed for at most so many tokens that have not met; a cloud with more of them is just moving.
 SLOTS = 512
-# Attention is looked at among at most so many tokens.
+# Attention is computed among at most so many tokens.
 ATTENTIVE = 2048
 
 
 class Motion(NamedTuple):
-    """What is left of a motion, as in `Clusters`; arrays have the leading axes of the clouds."""
+    """The remaining motion, as in `Clusters`; arrays have the leading axes of the clouds."""
 
     state: Any = "unknown"
     time: Any = None
@@ -48,13 +51,17 @@ class Motion(NamedTuple):
     limits: tuple[str, ...] = ()
 
 
-def remaining_motion(
-    cloud: Clouds, labels: np.ndarray, eps: np.ndarray, linked: Callable[[np.ndarray], np.ndarray]
-) -> Motion:
-    """What is left of the motion of the clouds of a run.
+def _unknown(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
+    return np.full(chord.shape, np.inf)
 
-    `labels (..., n)`: the cluster of each token within `eps (...)`; `linked`: for every token the first of its cluster,
-    if tokens are linked within another distance.
+
+def remaining_motion(
+    cloud: Clouds, labels: np.ndarray, eps: np.ndarray, meeting_time: MeetingTime = _unknown
+) -> Motion:
+    """The remaining motion of the clouds of a run.
+
+    `labels (..., n)`: the cluster of each token within `eps (...)`; `meeting_time`: how long the first two clusters
+    take, if they are alone, until they are at a distance. By default that is not known.
     """
     run: Any = cloud.run
     model, exact = run.model, applies(run.model)
@@ -83,8 +90,8 @@ def remaining_motion(
             seen = rounding[row] + log_duration(run) > log_visible[row]
             state[row], speed[row] = "below rounding" if seen else "metastable", rounding[row]
     if exact:
-        first = linked(REST * eps.reshape(batch)).reshape(-1, n)
-        state, time, speed = _where_exact(cloud, eps, first, state, time, speed, rounding)
+        first = linked(cloud.xs, np.asarray(REST * eps.reshape(batch))).reshape(-1, n)
+        state, time, speed = _where_exact(cloud, eps, first, state, time, speed, rounding, meeting_time)
     known = np.isfinite(np.asarray(cloud.xs)).all(axis=(-2, -1)).reshape(-1)
     state = np.where(known, state, "unknown")
     with np.errstate(over="ignore", under="ignore"):
@@ -140,15 +147,15 @@ def _parts(
         size += _fastest(x)
     rounding = ROUNDING * jnp.finfo(x.dtype).eps * size
     settled = ((drifting <= rounding) | (further < 0)) & ((inside <= rounding) | (inner < 0))
-    here = jnp.sum(mass[:, None] * v * centres) / jnp.where(drifting > 0, drifting, 1)
-    growth = (further - here) / jnp.where((here > 0) & (step > 0), here * step, 1)
+    here = jnp.sum(mass[:, None] * v * (centres / jnp.where(drifting > 0, drifting, 1)))
+    growth = jnp.where(here > 0, (further - here) / jnp.where(here > 0, here, 1) / jnp.where(step > 0, step, 1), 0)
     way = step / REST / jnp.where(drifting > 0, drifting, 1)
     time = jnp.where(growth * way * drifting > 1, 1 / jnp.where(growth > 0, growth * drifting, 1), way)
     return _Parts(_fastest(v), drifting, rounding, size, settled, jnp.where(drifting > rounding, time, jnp.inf))
 
 
 def _fastest(v: Float[Array, "n d"]) -> Float[Array, ""]:
-    return jnp.max(jnp.linalg.norm(v, axis=-1))
+    return jnp.max(safe_norm(v))
 
 
 def _isolated(cloud: Clouds, row: int, labels: np.ndarray, model: Any) -> bool:
@@ -191,49 +198,55 @@ def _where_exact(
     time: np.ndarray,
     speed: np.ndarray,
     rounding: np.ndarray,
+    meeting_time: MeetingTime,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The verdict where the drift is known to all digits; `first (..., n)` says which tokens have met."""
     run: Any = cloud.run
     n, d = cloud.xs.shape[-2:]
-    slots, few = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
+    slots, tractable = _slots(np.asarray(cloud.xs).reshape(-1, n, d), cloud.w, first)
     exact: Any = along(drift, tuple(jnp.asarray(a) for a in slots), run.model)
     exact = exact._make(np.asarray(a, float) for a in exact)
     one = (slots[2] == np.arange(slots[2].shape[1])).sum(axis=1) == 1
     log_time = log_duration(run)
     chord = np.where(2 * np.sin(exact.angle / 2) > eps, eps, REST * eps)
     with np.errstate(divide="ignore", invalid="ignore"):
-        wait = _meeting_time(run.model, exact, np.maximum(chord, 1e-10))
+        wait = (
+            meeting_time(run.model, exact, np.maximum(chord, 1e-10)) if meeting_time else np.full(chord.shape, np.inf)
+        )
         unit = np.log(ROUNDING * float(jnp.finfo(cloud.xs.dtype).eps)) - rounding  # log of one over the force
         visible = exact.log_speed + np.maximum(log_time, unit) > np.log(REST * eps)
         visible |= np.log(wait) <= log_time
     hidden = exact.log_speed <= rounding
     verdict = np.where(visible, np.where(hidden, "below rounding", "moving"), "metastable")
     verdict = np.where(one | exact.resting.astype(bool), "at rest", verdict)
-    state = np.where(few, verdict, state)
-    time = np.where(few, np.where(state == "metastable", wait, np.inf), time)
+    state = np.where(tractable, verdict, state)
+    time = np.where(tractable, np.where(state == "metastable", wait, np.inf), time)
     # Of a velocity near its rounding few digits are left.
-    better = few & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
+    better = tractable & (state != "at rest") & (exact.log_speed <= rounding + np.log(100))
     return state, time, np.where(better, exact.log_speed, speed)
 
 
 def _slots(xs: np.ndarray, w: Any, first: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    """Tokens that have met as one, in slots as `drift` takes them, and for which clouds there are few enough."""
+    """Tokens that have met as one, in slots as `drift` takes them, and the clouds with few enough of them."""
     T, n, d = xs.shape
     size = min(n, SLOTS)
     w = np.full(n, 1 / n) if w is None else np.asarray(w, float)
     x, mass = np.zeros((T, size, d), xs.dtype), np.zeros((T, size), xs.dtype)
-    labels, few = np.zeros((T, size), np.int32), np.zeros(T, bool)
+    labels, tractable = np.zeros((T, size), np.int32), np.zeros(T, bool)
     x[..., 0] = 1
     for t in range(T):
         heads, member = np.unique(first[t], return_inverse=True)
         if len(heads) > size or not np.isfinite(xs[t]).all():
             continue
-        few[t], k = True, len(heads)
-        share = w + 1e-300  # light tokens have a mean, too
+        tractable[t], k = True, len(heads)
+        heaviest = np.zeros(len(heads))
+        np.maximum.at(heaviest, member, w)
+        light = heaviest[member] == 0  # tokens without mass have a mean, too
+        share = np.where(light, 1, w / np.where(light, 1, heaviest[member]))
         centre = np.stack([np.bincount(member, share * xs[t, :, i]) for i in range(d)], axis=1)
         x[t, :k] = centre / np.linalg.norm(centre, axis=1, keepdims=True)
         mass[t, :k], labels[t, :k] = np.bincount(member, w), np.arange(k)
-    return (x, mass, labels), few
+    return (x, mass, labels), tractable
 
 
 def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str, ...]:
@@ -242,17 +255,3 @@ def _limits(state: str, speed: float, rounding: float, model: Any) -> tuple[str,
         return ()
     remedy = "long_time follows it" if applies(model) else "a larger eps, float64 or a smaller beta may show it"
     return (f"The drift is below the rounding of velocities ({rounding:.2g}), where simulate cannot follow; {remedy}.",)
-
-
-def _meeting_time(model: Any, drifting: Drift, chord: np.ndarray) -> np.ndarray:
-    """How long the first two clusters take until they are at the distance `chord`, if they are alone."""
-    end = 2 * np.arcsin(np.minimum(chord / 2, 1))
-    start = np.clip(np.asarray(drifting.angle, float), end, np.pi - 1e-6)
-    share = np.clip(np.asarray(drifting.share, float), 0, 1)
-    between = {"u0": start, "u1": np.minimum(end, start), "weight": share}
-    zonal = model.attention.zonal
-    clock = "SA" if zonal.normalized else "shifted USA"
-    log_time = two_cluster_time(float(zonal.beta), **between, clock=clock, log=True) - float(zonal.log_speed)
-    with np.errstate(over="ignore"):  # infinite is what is said of a time that cannot be written
-        time = np.exp(np.asarray(log_time, float))
-    return time if zonal.normalized else time / np.asarray(drifting.mass, float)

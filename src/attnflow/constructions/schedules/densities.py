@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray
 from ...checks import whole
 from ...errors import InputError, shown
 from ...spaces import Numbers
-from ._checked import narrow
+from .checked import narrow
 
 
 @runtime_checkable

@@ -1,0 +1,1 @@
+"""Experiments on arXiv:2602.08606, constructive conditional normalizing flows: maps and the laws they make."""
