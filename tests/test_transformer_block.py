@@ -138,7 +138,7 @@ def test_groups_are_measures_by_themselves():
         (lambda: af.PerceptronBlock(1.0, PERCEPTRON, False, True, shifted=True), "shifted=True is about"),
         (lambda: af.PerceptronBlock(perceptron=PERCEPTRON, attention=af.Unnormalized(1.0), softmax_preconditioned=True),
          "divides by the sum"),
-        (lambda: af.PerceptronBlock(1.0, PERCEPTRON, shifted=1), "True or False"),
+        (lambda: af.PerceptronBlock(1.0, PERCEPTRON, shifted=1), "neither True nor False"),
         (lambda: Groups([0.5]), "give one integer per token"),
         (lambda: Groups(), r"Groups\(count=4\)"),
         (lambda: af.simulate(af.SelfAttention(beta=1.0, pairs=Groups([0, 1])), X, t1=1.0), "one label per token"),
