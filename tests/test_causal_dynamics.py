@@ -349,6 +349,7 @@ def test_expected_counts():
     assert af.reductions.expected_strong_centers(1, 0.5, d=7) == pytest.approx(1)
     assert af.reductions.cap_measure(0.5, 3) == pytest.approx((1 - np.cos(0.5)) / 2, rel=1e-13)
     assert af.reductions.cap_measure(2.0, 3) == pytest.approx((1 - np.cos(2.0)) / 2, rel=1e-13)
+    assert af.reductions.cap_measure(1e-200) == pytest.approx(1e-200 / np.pi, rel=1e-14)
     # On S^3 the density of the angle is (2/π) sin².
     assert af.reductions.cap_measure(1.1, 4) == pytest.approx((1.1 - np.sin(2.2) / 2) / np.pi, rel=1e-13)
     assert af.reductions.parking_count(0.5) == pytest.approx(9.3946, abs=1e-4)

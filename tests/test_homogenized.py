@@ -120,6 +120,17 @@ def test_exponents_at_the_ends():
     assert hm.collapse_exponent(3, sigma_V=2.0) == -8 and hm.antipodal_exponent(3, beta=0.0) == 0
 
 
+def test_tokens_closer_than_masses_are_rounded():
+    """Near one the mean of 1 - q has the slope (3 - d) sigma_V^2 by Itô, none in d = 3: 1e-10 stays so on average."""
+    law = hm.two_token_law(1 - 1e-10, 1.0, d=3, beta=1.0)
+    assert (1 - law.mean) / 1e-10 == pytest.approx(1.0, rel=1e-4) and law.mass.sum() == pytest.approx(1, abs=1e-15)
+
+
+def test_a_temperature_whose_square_overflows():
+    with pytest.raises(InputError, match="take at most 1e150"):
+        hm.antipodal_exponent(3, beta=1e300)
+
+
 def test_claims_on_two_tokens(two_tokens):
     """Row B-1, tables of B4, scale functions; each at its own tolerance."""
     holds(coefficients, two_tokens)

@@ -276,6 +276,8 @@ def test_the_staircase_of_the_figure(five):
     assert np.exp(result.plateaus[-1].log_start) == pytest.approx(6.9907e69, rel=1e-4)
     assert result.plateaus[3].masses == pytest.approx((0.6, 0.4))
     assert result.tau[-1] == pytest.approx(np.log10(6.9907e69), rel=1e-6)
+    with pytest.raises(InputError, match=r"leave eps= out"):
+        af.diagnostics.staircase(five, eps=0.1)
 
 
 def test_clocks_of_a_long_run(five):

@@ -12,7 +12,7 @@ from scipy.special import iv, ive
 
 import attnflow as af
 from attnflow import registry
-from attnflow.errors import InputError
+from attnflow.errors import AttnflowWarning, InputError
 from attnflow.experiments.perceptron import flow, landscape
 from attnflow.models import at_time
 from attnflow.models.activations import ACTIVATIONS, named
@@ -357,13 +357,32 @@ def test_minimisers_at_large_beta(beta, omega):
     result = af.reductions.localization.minimizer(neuron("relu", omega), beta)
     unit = np.exp(beta) / (2 * beta)
     assert result.energy / unit == pytest.approx(ive(0, beta), rel=1e-12)
-    assert result.relative_gap < 1e-12 and result.verdict == "density" and result.limits == ()
+    # The law is flat to all digits, and U, which theory says makes atoms of it, is below them: that is said.
+    assert af.reductions.localization.expected_localization(result.perceptron, beta).verdict == "atomic"
+    assert result.relative_gap < 1e-12 and result.verdict == "undecided"
+    assert len(result.limits) == 1 and result.limits[0].startswith("The potential is ")
     # Sixteen atoms are too few, as the result states: equispaced ones have the mean of the kernel over their distances.
     few = af.reductions.localization.minimizer(neuron("relu", omega), beta, atoms=16)
     level = np.mean(np.exp(beta * (np.cos(2 * np.pi * np.arange(16) / 16) - 1)))
     assert few.energy / unit == pytest.approx(level, rel=1e-9) and level > 1.15 * ive(0, beta)
     assert few.capped and few.verdict == "undecided" and "16 atoms are all" in few.limits[0]
     assert few.limits[0][1:-1] in repr(few) and few.gap >= few.energy - result.energy
+
+
+@pytest.mark.parametrize("beta", [1e-8, 1.0, 30.0])
+def test_what_the_weaker_part_does_is_resolved_or_said(beta):
+    """U = 1e-200 z_+^2/2 has atoms by theory, and U = 1e200 z_+^2/2 needs the interaction for them."""
+    with pytest.warns(AttnflowWarning, match="the minimiser was not reached"):
+        strong = af.reductions.localization.minimizer(neuron("relu", 1e200), beta)
+    weak = af.reductions.localization.minimizer(neuron("relu", 1e-200), beta)
+    assert strong.verdict == weak.verdict == "undecided"
+    assert "interaction is" in strong.limits[0] and "potential is" in weak.limits[0]
+
+
+def test_a_constant_potential_has_the_uniform_law():
+    constant = af.models.Perceptron([[0.0, 0.0]], 0.5, 3.0, "gelu")
+    assert af.reductions.localization.density(constant, 2.0)(1.0) == pytest.approx(1 / (2 * np.pi))
+    assert af.reductions.localization.minimizer(constant, 2.0).verdict == "density"
 
 
 def on_a_grid(beta, U, count=720, steps=2000):

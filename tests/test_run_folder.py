@@ -1,5 +1,6 @@
 """The run folder: names of cells; damage, kills, other processes; what a full disk leaves behind."""
 
+import contextlib
 import errno
 import json
 import os
@@ -126,7 +127,11 @@ def interrupted_again(root, site, cells, **env):
     deadline = time.monotonic() + 60
 
     def written():
-        return [p for p in root.glob("toy-squares/*.nc") if p.stat().st_mtime_ns != before.get(p)]
+        times = {}
+        for path in root.glob("toy-squares/*.nc"):
+            with contextlib.suppress(FileNotFoundError):  # the other process has just taken an old file away
+                times[path] = path.stat().st_mtime_ns
+        return [path for path, changed in times.items() if changed != before.get(path)]
 
     while len(written()) < cells and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)

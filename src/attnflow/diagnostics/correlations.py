@@ -169,6 +169,13 @@ def _extremes(xs: Float[Array, "*T n d"]) -> tuple[float, float]:
     """The least and the largest inner product of all the clouds."""
     low, high = (np.asarray(a) for a in along(_range, xs))
     finite = np.isfinite(low) & np.isfinite(high)
+    clouds_finite = np.isfinite(np.asarray(xs)).all(axis=(-1, -2))
+    if (clouds_finite & ~finite).any():
+        most = float(np.max(np.abs(np.asarray(xs)[clouds_finite])))
+        raise InputError(
+            f"coordinates reach {most:.3g}, and their inner products leave the numbers of {xs.dtype}; give scaled "
+            "tokens, or normalized=True for cosines."
+        )
     if not finite.any():  # their histograms are NaN, whatever the edges
         return -1.0, 1.0
     low, high = float(np.min(low[finite])), float(np.max(high[finite]))

@@ -49,6 +49,8 @@ def log_partition(
     else:
         if not isinstance(attention, AbstractAttention) or len(heads_of(attention)) > 1:
             raise InputError(f"attention = {shown(attention)} has no weights; give a map, such as af.Softmax(beta=1).")
+        if head is not None:
+            raise InputError(f"head = {shown(head)}: a map of one head is given with tokens; leave head= out.")
         source = (attention, Full())
     cloud = clouds(tokens, at, weights)
     xs = cloud.true("their log Z")

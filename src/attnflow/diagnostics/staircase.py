@@ -125,6 +125,8 @@ def staircases(run: Run, clocks: Sequence[StaircaseClock], *, eps: Number | None
     for clock in clocks:
         if not isinstance(clock, str) or clock not in LABELS:
             raise InputError(f"clock {shown(clock)} is unknown; choose one of {', '.join(LABELS)}.")
+    if eps is not None and run.labels is not None:
+        raise InputError(f"eps = {shown(eps)}: this run carries its clusters, whose merges are exact; leave eps= out.")
     run = before_merges(run)
     labels = np.asarray(clusters(run, eps=eps).labels if run.labels is None else run.labels)
     with np.errstate(divide="ignore"):

@@ -12,10 +12,10 @@ import equinox as eqx
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from ..attention import AbstractAttention, AbstractEnergy
-from ..checks import real_array
+from ..checks import is_concrete, real_array
 from ..errors import InputError, shown
 from ..pairsums import AbstractPairs
-from ..spaces import AbstractSpace
+from ..spaces import AbstractSpace, checked_key
 
 
 class AbstractModel(eqx.Module):
@@ -123,5 +123,11 @@ def field(
     x, weights = real_array("x", x, 2), None if weights is None else real_array("weights", weights, 1)
     if weights is not None and len(weights) != len(x):
         raise InputError(f"weights have shape {weights.shape} and there are {len(x)} tokens; give one weight for each.")
+    if key is not None:
+        checked_key(key)
+    if unknown := sorted(set(state) - {"state"}):
+        raise InputError(f"field takes no {unknown[0]}; there are key, kernel and state.")
     x = model.space.nearest(x)
+    if state.get("state") is not None and is_concrete(x) and model.warm(t, x, weights, None, kernel=kernel) is None:
+        raise InputError(f"this {type(model).__name__} does not iterate and starts from no state; leave out state=.")
     return model.space.project(x, model.force(t, x, weights, key=key, kernel=kernel, **state))

@@ -26,6 +26,8 @@ class Flow(AbstractModel):
     def __init__(self, fn: Callable[..., Array], space: AbstractSpace | None = None, clock: str = "t"):
         if not callable(fn):
             raise InputError(f"fn = {shown(fn)} is no function; give one of time, tokens and weights: fn(t, x, w).")
+        if not isinstance(clock, str) or not clock:
+            raise InputError(f"clock = {shown(clock)} is no name of a time; give a text such as 't'.")
         check_parts(space=space)
         self.fn = fn
         self.space = Euclidean() if space is None else space

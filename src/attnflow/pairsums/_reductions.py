@@ -145,6 +145,8 @@ class Pointwise(AbstractReduction):
     def __init__(self, phi: Callable[[Array], Array], log_phi: Callable[[Array], Array] | None = None):
         if not callable(phi):
             raise InputError(f"phi = {shown(phi)} is no function; give one of scores, for example jax.nn.relu.")
+        if log_phi is not None and not callable(log_phi):
+            raise InputError(f"log_phi = {shown(log_phi)} is no function; give the logarithm of phi, or leave it out.")
         self.phi = phi
         self.log_phi = log_phi
 

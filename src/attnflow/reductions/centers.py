@@ -33,6 +33,8 @@ def cap_measure(delta: Number, d: Count = 2) -> float:
     $\sin^2\delta$.
     """
     delta, d = _radius(delta), whole("d", d, least=2, most=10**15)
+    if d == 2:  # the square of a small sine underflows where this does not
+        return delta / math.pi
     half = 0.5 * float(betainc((d - 1) / 2, 0.5, math.sin(delta) ** 2))
     return half if delta <= math.pi / 2 else 1 - half
 

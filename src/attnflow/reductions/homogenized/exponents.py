@@ -43,6 +43,8 @@ def antipodal_constants(beta: Numbers) -> tuple[np.ndarray, np.ndarray]:
     beta = finite_array("beta", beta)
     if (beta < 0).any():
         raise InputError(f"beta = {beta.min():g} must not be negative.")
+    if (beta > 1e150).any():
+        raise InputError(f"beta = {beta.max():g} is too large for its square to be written; take at most 1e150.")
     # The trapezoidal rule in u = beta g is exponentially accurate: steps of a tenth where sech or the Gaussian is wide.
     scale = np.where(beta > 0, beta, 1.0)[..., None]
     u = np.linspace(-20, 20, 801) * np.minimum(scale, 1)

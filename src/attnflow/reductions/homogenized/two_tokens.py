@@ -81,7 +81,8 @@ def two_token_law(
     scheme = _Scheme(np.arctanh(q0), duration(T), d, beta, sigma_V, drift)
     start = np.zeros(len(scheme.y))
     start[np.argmin(np.abs(scheme.y - np.arctanh(q0)))] = 1
-    return TwoTokenLaw(scheme.y, scheme.q, scheme.forward(start))
+    mass = scheme.forward(start)
+    return TwoTokenLaw(scheme.y, scheme.q, mass / mass.sum())  # rounding loses 1e-12, which is much where q is near 1
 
 
 def two_token_expectation(

@@ -38,6 +38,7 @@ class Landscape(NamedTuple):
     function: Activation
     equal: float  # numbers of the neurons are the same up to this, relative to their size
     scale: float = 1.0  # $s$, the unit of kernel, potential and energy
+    lesser: float = 1.0  # the part of it that the weaker of kernel and potential has; one if the potential is constant
 
     @property
     def width(self) -> float:
@@ -133,7 +134,8 @@ def landscape(perceptron: Any, beta: Any) -> Landscape:
     here = Landscape(beta, length, angle, b, omega, perceptron.function, equal)
     with np.errstate(over="ignore", invalid="ignore"):
         orders = [here.external(GRID, order) for order in range(3)]
-        scale = float(ive(1, beta) * np.exp(beta) / beta + np.ptp(orders[0]) / 2)
+        interaction, external = float(ive(1, beta) * np.exp(beta) / beta), float(np.ptp(orders[0]) / 2)
+        scale = interaction + external
     if not (all(np.isfinite(values).all() for values in orders) and np.isfinite(scale)):
         raise InputError("the potential of this perceptron overflows on the circle; take smaller a, b or omega.")
-    return here._replace(scale=scale)
+    return here._replace(scale=scale, lesser=min(interaction, external) / scale if external > 0 else 1.0)

@@ -67,18 +67,25 @@ class Certificate:
         return self.gap / self.scale
 
     @property
+    def unresolved(self) -> float:
+        """The gap in units of the weaker part of the energies, interaction or potential; above 0.1 nothing is known of
+        what that part does to the law."""
+        return self.relative_gap / self._here.lesser
+
+    @property
     def verdict(self) -> str:
         """Atoms: at most 12, a gap below 1e-8, a slack above 1e-5. A density: as many atoms as were allowed,
-        gap and slack below 1e-8. Gap and slack are in units of the scale.
+        gap and slack below 1e-8. The slack of atoms is in units of the scale; the others are in units of the weaker
+        part of it, interaction or potential, without which every law is a density or one atom.
 
         The coefficients $I_n(\\beta)$ of the kernel decay faster than any exponential: above some 16 atoms a law cannot
         be distinguished from a density in double precision ($\\beta \\le 1$; for large $\\beta$ some
         $\\sqrt{74\\beta}$, and three quarters of that number take the place of 12). What is in between is undecided.
         """
-        gap, slack = self.relative_gap, self.slack / self.scale
-        if self.atoms <= PART * self._here.enough and gap < GAP and slack > SLACK:
+        gap, slack, lesser = self.relative_gap, self.slack / self.scale, self._here.lesser
+        if self.atoms <= PART * self._here.enough and gap < GAP * lesser and slack > SLACK:
             return "atomic"
-        return "density" if self.capped and max(gap, slack) < FLAT else "undecided"
+        return "density" if self.capped and max(gap, slack) < FLAT * lesser else "undecided"
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -90,9 +97,20 @@ class Certificate:
                 f"The energy is above the least one by at most {self.gap:.2g}, {self.relative_gap:.1e} of its scale, "
                 f"and is not known better{capped}."
             )
+        elif not self.relative_gap < GAP * self._here.lesser:
+            weak, strong = ("potential", "interaction") if self._potential_is_weaker else ("interaction", "potential")
+            known = "lost in rounding" if self.unresolved > 0.1 else f"known to {self.unresolved:.0e} of it"
+            sentences.append(
+                f"The {weak} is {self._here.lesser:.1e} of the energies, which are mostly {strong}; what it does to "
+                f"the law is {known}. expected_localization says what theory knows."
+            )
         elif self.verdict == "undecided":
             sentences.append("Atoms cannot be distinguished from a density here: p hardly rises away from the atoms.")
         return tuple(sentences)
+
+    @property
+    def _potential_is_weaker(self) -> bool:
+        return float(np.ptp(self._here.external(GRID))) < self.scale
 
     @property
     def _here(self) -> Landscape:

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...models import Perceptron
 from ...spaces import Number, Numbers
 from ..uniform_measure import log_eigenvalue
-from ._landscape import Landscape, Real, landscape
+from ._landscape import GRID, Landscape, Real, landscape
 
 POLYNOMIAL = 2  # the degree of a quadratic potential in cosines and sines
 MODES = 2**15  # no more are summed
@@ -50,6 +50,8 @@ def density(perceptron: Perceptron, beta: Number) -> Density:
     name = here.function.name
     if name in ("linear", "identity"):
         return of_modes(polynomial_modes(here))
+    if np.ptp(here.external(GRID)) == 0:
+        return of_modes(np.ones(1, complex))  # a constant potential: the uniform law
     if name != "exp":
         raise InputError(f"no density makes the circle critical for {name}: its coefficients grow; see minimizer.")
     if (here.length >= here.beta).any():

@@ -27,6 +27,7 @@ LIGHT = 1e-9  # an atom of less mass is dropped
 DIGITS = 1e-15  # of the scale: a smaller change of the energy is rounding
 PATIENCE = 2  # rounds without progress
 NODES = 512  # of the grid that the search begins with, or twice as many as are indistinguishable from a density
+UNRESOLVED = 1e-3  # of the weaker part of the energies: there is a warning
 EMPTY = 1e-6  # a node of that grid with less mass is none
 
 
@@ -54,10 +55,10 @@ def minimizer(
     if len(theta) <= most:
         theta, mass = _search(here, theta, mass, most, tol, rounds)
         laws.append(certificate(theta, mass, perceptron=perceptron, beta=beta, capped=len(theta) >= most))
-    if not (laws and laws[0].relative_gap < tol):
+    if not (laws and laws[0].relative_gap < tol * here.lesser):
         laws.append(certificate(*_equispaced(here, most), perceptron=perceptron, beta=beta, capped=True))
     best = min(laws, key=lambda one: one.gap)
-    if best.relative_gap >= max(tol, GAP) and not best.capped:
+    if (best.relative_gap >= max(tol, GAP) or best.unresolved > UNRESOLVED) and not best.capped:
         warnings.warn(f"the minimiser was not reached: {' '.join(best.limits)}", AttnflowWarning, stacklevel=2)
     return best
 
@@ -76,7 +77,7 @@ def _search(
             best, least, blind = (theta, mass), missing, 0
         else:
             blind += 1
-        if least < tol or len(theta) >= most or blind > PATIENCE:
+        if least < tol * here.lesser or len(theta) >= most or blind > PATIENCE:
             break
         before = here.energy(theta, mass)
         theta, mass = _slide(here, *_with_atom(here, theta, mass, place, missing))
