@@ -5,10 +5,11 @@ import os
 import pathlib
 
 # Two processes share the cores, and the matrices of tests are small: threads of BLAS would wait for each other, which
-# takes half of the time where NumPy and SciPy do the work. (BLAS reads it once, when NumPy is imported.)
+# takes half of the time where NumPy and SciPy do the work. (BLAS reads it when NumPy is imported: the processes
+# that pytest starts for `-n 2` do so after this.)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import jaxlib  # noqa: E402
+import jaxlib
 
 # Tests run thousands of small programs once or twice, and compiling them is most of the time. With these options XLA
 # compiles them in three quarters of the time, to code that is as fast for tests. (Level 0 compiles faster still, to
