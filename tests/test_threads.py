@@ -106,7 +106,7 @@ print(json.dumps(digests))
 
 
 def test_sums_of_the_kernel_have_the_same_bits_on_any_number_of_threads():
-    runs = [json.loads(python(SUMS, NPROC=threads)) for threads in ("1", "2", "5")]
+    runs = [json.loads(python(SUMS, NPROC=threads, **QUICK)) for threads in ("1", "2", "5")]
     assert runs[0] == runs[1] == runs[2]
     assert len(set(runs[0])) == 24  # sums and masses, none like another
 
@@ -212,6 +212,7 @@ assert len(shared.xs.devices()) == 1 and (shared.xs + x0).shape == (2, 1101, 3)
 print(shared.provenance["options"]["kernel"], int(shared.stats["steps"]) == int(dense.stats["steps"]))
 """,
         JAX_NUM_CPU_DEVICES="2",
+        **QUICK,
     )
     assert out == "sharded True\n"
 
@@ -272,6 +273,7 @@ plain = jax.make_jaxpr(lambda x: jax.lax.map(jax.jit(jnp.exp), x))
 print(*(bool(FACTORIZATIONS & set(_operations(f(jnp.ones((2, 3, 3))).jaxpr))) for f in (hidden, plain)))
 """,
         NPROC="2",
+        **QUICK,
     )
     assert out == "True False\n"
 
@@ -318,6 +320,7 @@ answers = asyncio.run(visit())
 leave.set()
 thread.join()
 print(json.dumps([*answers, sorted(others), bool(jax.config.jax_enable_x64)]))
-"""
+""",
+        **QUICK,
     )
     assert json.loads(out) == [["float64"], 3, [], ["float32"], False]
