@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnflow as af
+from attnflow import files
 from attnflow.engines import choose
 from attnflow.errors import InputError
 from attnflow.flows._trajectory_engine import Ensemble
@@ -639,7 +640,7 @@ def test_where_nothing_can_be_kept_the_library_is_for_this_process_alone(small_l
     folder = tmp_path / "cache" / "native"
     folder.mkdir(parents=True)
     if mode is None:  # no folder at all, and the user has no home
-        monkeypatch.setattr(native_library, "cache_folder", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+        monkeypatch.setattr(files, "cache_folder", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     else:
         folder.chmod(mode)
     library, where = small_library()

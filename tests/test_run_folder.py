@@ -16,6 +16,7 @@ import pytest
 import toy
 from attnflow import registry
 from attnflow.errors import FileError, InputError
+from attnflow.experiments import machine
 from attnflow.experiments._cells import DTYPE
 from attnflow.experiments.folder import RunFolder, encoded
 from attnflow.experiments.runner import Job, exit_code, reproduce
@@ -392,3 +393,46 @@ def test_cells_are_read_once(tmp_path, monkeypatch):
     read.clear()
     assert exit_code([one.reproduce(tmp_path)]) == 0
     assert len(read) == len(set(read)) == 2
+
+
+# Compiled programs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def users_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNFLOW_CACHE", str(tmp_path / "user"))
+    return tmp_path / "user" / "programs"
+
+
+def programs():
+    """Where JAX keeps programs while something is computed."""
+    import jax
+
+    with machine.compilation_cache():
+        return jax.config.jax_compilation_cache_dir
+
+
+def test_compiled_programs_are_the_users_and_no_part_of_results(experiment, users_cache, tmp_path, log):
+    """A results folder from somebody else holds no code that runs."""
+    reproduce([Job(experiment)], RunFolder(tmp_path / "run"))
+    assert not (tmp_path / "run" / "cache").exists()
+    assert users_cache.stat().st_mode & 0o777 == 0o700
+    assert Path(programs()).parent == users_cache
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_programs_that_others_could_have_written_are_not_loaded(users_cache, mode):
+    users_cache.mkdir(parents=True)
+    users_cache.chmod(mode)
+    assert programs() is None
+
+
+def test_the_oldest_programs_make_room(users_cache, monkeypatch):
+    monkeypatch.setattr(machine, "MOST_BYTES", 250)
+    users_cache.mkdir(parents=True, mode=0o700)
+    for age in range(4):
+        path = users_cache / f"program-{age}"
+        path.write_bytes(bytes(100))
+        os.utime(path, (1e9 - age, 1e9 - age))
+    programs()
+    assert sorted(path.name for path in users_cache.iterdir()) == ["program-0", "program-1"]

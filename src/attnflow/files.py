@@ -86,3 +86,24 @@ def cache_folder() -> Path:
         return Path(named).expanduser()
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "attnflow"
+
+
+def private_folder(name: str) -> Path:
+    """A folder in the cache for programs that are loaded again: the user's alone, or they are refused.
+
+    Machine code runs with the user's rights, and so may not be what somebody else has written.
+    """
+    folder = cache_folder() / name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not is_private(folder):
+        raise PermissionError(f"others may write to {folder}")
+    return folder
+
+
+def is_private(path: Path) -> bool:
+    """Whether it is there, and the user alone can write to it."""
+    if not path.exists():
+        return False
+    status = path.stat()
+    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return mine and not status.st_mode & 0o022

@@ -116,7 +116,7 @@ def _in_processes(
     # Spawned, not forked: a fork of a process in which JAX runs threads can hang.
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(
-        min(workers, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(folder.root,)
+        min(workers, len(tasks)), mp_context=context, initializer=_start_worker
     )
     try:
         futures = {}
@@ -134,10 +134,10 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(root: Path) -> None:
+def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends without a traceback; the parent prints a message
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _LIFE.enter_context(computing(root, DTYPE))
+    _LIFE.enter_context(computing(DTYPE))
 
 
 def _end_with_parent() -> None:

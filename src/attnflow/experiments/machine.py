@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import private_folder
 from ..versions import NOT_INSTALLED, version
 from ._sources import sources
 
 PACKAGES = ("attnflow", "jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray")
+MOST_BYTES = 1 << 30  # of compiled programs
 # Settings of JAX that change the order of additions. A new process reads each from an environment variable.
 INHERITED = ("jax_num_cpu_devices", "jax_platforms")
 # Settings of JAX that change random numbers and products: all is computed with these, whatever the caller has set.
@@ -42,12 +44,12 @@ def _installed() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def computing(root: Path, dtype: str) -> Iterator[None]:
-    """Compute, judge and draw in one precision and with one cache of compiled programs.
+def computing(dtype: str) -> Iterator[None]:
+    """Compute, judge and draw in one precision and with the user's cache of compiled programs.
 
     Both are restored on leaving.
     """
-    with compilation_cache(root), in_precision(dtype):
+    with compilation_cache(), in_precision(dtype):
         yield
 
 
@@ -103,8 +105,11 @@ def heirs() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def compilation_cache(root: Path) -> Iterator[None]:
-    """Keep compiled programs in the run folder, for other workers and later runs."""
+def compilation_cache() -> Iterator[None]:
+    """Keep compiled programs in the user's cache folder, for other workers and later runs.
+
+    They are machine code. In the run folder, which one gives to colleagues, they would run with the rights of others.
+    """
     if "jax" not in sys.modules:  # JAX reads the variable on import
         # On every program it reloads, XLA's loader reports as errors two tuning hints that it does not recognise as
         # features of the host. Real failures reach Python as exceptions.
@@ -117,7 +122,7 @@ def compilation_cache(root: Path) -> Iterator[None]:
     from jax.experimental.compilation_cache import compilation_cache as cache
 
     options = {
-        "jax_compilation_cache_dir": str(root / "cache" / _processor()),
+        "jax_compilation_cache_dir": _programs(),
         "jax_persistent_cache_min_compile_time_secs": 0.2,
     }
     before = {name: getattr(jax.config, name) for name in options}
@@ -132,8 +137,34 @@ def compilation_cache(root: Path) -> Iterator[None]:
         cache.reset_cache()
 
 
+def _programs() -> str | None:
+    """Where they are kept; nowhere, if the folder cannot be written, or if others can."""
+    try:
+        folder = private_folder("programs")
+    except (OSError, RuntimeError):  # there may be no home
+        return None
+    _forget(folder)
+    return str(folder / f"{version('jaxlib')}-{_processor()}")
+
+
+def _forget(folder: Path) -> None:
+    """Delete the oldest programs, where all of them take more than `MOST_BYTES`."""
+    kept = []
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # another process deletes, too
+            if path.is_file():
+                kept.append((path.stat().st_mtime, path.stat().st_size, path))
+    excess = sum(size for _, size, _ in kept) - MOST_BYTES
+    for _, size, path in sorted(kept):
+        if excess <= 0:
+            break
+        with contextlib.suppress(OSError):
+            path.unlink()
+        excess -= size
+
+
 def _processor() -> str:
-    """A name for this kind of processor: machine code of one may be illegal on another that shares the folder."""
+    """A name for this kind of processor: machine code of one may be illegal on another that shares the home folder."""
     try:
         with open("/proc/cpuinfo") as f:
             features = next((line for line in f if line.startswith(("flags", "Features"))), "")

@@ -55,7 +55,7 @@ def reproduce(
     judged again or shared between workers agrees with an uninterrupted one to the last digit.
     """
     progress = progress or Silent()
-    with computing(folder.root, DTYPE), progress:
+    with computing(DTYPE), progress:
         plans = [_plan(job, folder) for job in jobs]
         if fresh:
             for job, plan in zip(jobs, plans, strict=True):

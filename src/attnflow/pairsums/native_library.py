@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import jax
 
-from ..files import cache_folder
+from ..files import is_private, private_folder
 from ..versions import version
 
 SOURCE = Path(__file__).with_name("pair_sums.cc")
@@ -83,8 +83,8 @@ def _library(compiler: list[str]) -> tuple[ctypes.CDLL, str]:
     inputs = (SOURCE.read_bytes(), repr((command, version("jaxlib"), _processor())).encode())
     name = f"pair_sums-{hashlib.sha256(b''.join(inputs)).hexdigest()[:16]}.so"
     try:
-        kept = _folder() / name
-        if _ours(kept):
+        kept = private_folder("native") / name
+        if is_private(kept):
             with contextlib.suppress(OSError):  # half a file, after a crash: it is made again
                 return ctypes.CDLL(str(kept)), str(kept)
         with tempfile.TemporaryDirectory(dir=kept.parent) as workshop:  # others see the whole file or none
@@ -106,24 +106,6 @@ def _built(command: list[str], path: Path) -> Path:
     )
     path.chmod(0o700)  # whatever the user's files are by default: what a group may write is not loaded again
     return path
-
-
-def _folder() -> Path:
-    """Where libraries are kept; it is the user's alone."""
-    folder = cache_folder() / "native"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not _ours(folder):
-        raise PermissionError(f"others may write to {folder}")
-    return folder
-
-
-def _ours(path: Path) -> bool:
-    """Whether the user alone can write to it: a library is a program, and runs with the user's rights."""
-    if not path.exists():
-        return False
-    status = path.stat()
-    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    return mine and not status.st_mode & 0o022
 
 
 def _reason(error: Exception) -> str:
