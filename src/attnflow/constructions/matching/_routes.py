@@ -32,6 +32,7 @@ ASYMPTOTIC = 1e-3  # a diameter from which on a cluster shrinks like e^-t
 LONGEST = 60.0  # of an averaging piece
 WAYS = 8  # to move measures before they are averaged, and as many after they were gathered
 DISTINCT = 1e-3  # points that are farther apart than that are told apart
+FEW = 1000  # atoms, that bands take where averaging does not
 BAND = 0.02  # a cluster is at most that part of its band
 
 
@@ -122,6 +123,18 @@ def by_average(sources: list[Measure], targets: list[Measure], eps: float, rng: 
     pieces = [*before, averaged.piece, *averaged.matched.pieces, *there.gates]
     merge = ("merge",) if there.gates else ()
     return Built(pieces, averaged.matched.clearance, (*steps, "average", "match", *merge))
+
+
+def by_average_or_atoms(
+    sources: list[Measure], targets: list[Measure], eps: float, rng: np.random.Generator
+) -> Built:
+    """The few pieces of averaging; where barycentres do not tell measures apart, a band for every atom."""
+    try:
+        return by_average(sources, targets, eps, rng)
+    except InputError:
+        if sum(len(source.x) for source in sources) > FEW:
+            raise
+        return by_atoms(sources, targets, eps, rng)
 
 
 class _Averaged(NamedTuple):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Key, generator
+from ...spaces import Key
+from ._checked import draws
 from ._measure import Side, measures
 from .boost import boost, boosted
 from .piece import TransformerPiece
@@ -28,7 +29,7 @@ def gather_orthant(clouds: Sequence[Any], *, key: Key | None = None) -> list[Tra
 
     `clouds` are arrays `(n, d)`, or pairs of them and weights; `key` is for the search for a missing direction.
     """
-    return gathering(Side.of(measures("clouds", clouds)).x, generator(key))
+    return gathering(Side.of(measures("clouds", clouds)).x, draws(key))
 
 
 def gathering(x: np.ndarray, rng: np.random.Generator) -> list[TransformerPiece]:
