@@ -6,12 +6,11 @@ by $e^t$.) Of the draws that do so, one that moves all parts of every sample ali
 there, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
 from ._measure import Measure, Side
 from .boost import boosted, rank_one_attention
 from .disentangle import rank_one_estimates
@@ -19,7 +18,6 @@ from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
 SMALL = 0.25  # the radius of a cloud over its way to the next one
-PIECES = 6  # of attention, at most
 DRAWS = 150  # for each number of pieces
 TRIED = 5  # draws that are looked at with all tokens
 TOKENS, PARTS = 600, 4  # of a measure that draws are compared by
@@ -76,23 +74,20 @@ def parts_of(one: Measure, count: int, law: bool) -> list[Measure]:
     return [Measure(x, w / w.sum()) for x, w in parts]
 
 
-def apart(side: Side, laws: Sequence[bool], rng: np.random.Generator) -> list[TransformerPiece]:
-    """The pieces; none, if the clouds are small and far from each other as they are."""
+def ways_apart(
+    side: Side, laws: Sequence[bool], count: int, rng: np.random.Generator
+) -> Iterator[list[TransformerPiece]]:
+    """Draws of so many pieces that make small clouds of the measures, apart from each other; a few, the best first."""
     thin = [Measure(one.x[:TOKENS], one.w[:TOKENS] / one.w[:TOKENS].sum()) for one in side.split()]
     parts = [parts_of(one, PARTS, law) for one, law in zip(thin, laws, strict=True)]
     few = Side.of([part for group in parts for part in group])
     owner = np.repeat(np.arange(len(parts)), [len(group) for group in parts])
-    for count in range(PIECES + 1):
-        tried = [_draw(few, owner, count, rng) for _ in range(DRAWS if count else 1)]
-        good = sorted((one for one in tried if one.crowding <= SMALL), key=lambda one: one.drift)
-        for pieces in (one.pieces for one in good[:TRIED]):
-            moved = TransformerSchedule(pieces).moved(side) if pieces else side
-            if caps_of(moved.split()).crowding <= SMALL:
-                return pieces
-    raise InputError(
-        "attention does not make small clouds of these measures, apart from each other: their barycentres cannot be "
-        "told apart, or they cover the sphere; take other measures, or another key."
-    )
+    tried = [_draw(few, owner, count, rng) for _ in range(DRAWS if count else 1)]
+    good = sorted((one for one in tried if one.crowding <= SMALL), key=lambda one: one.drift)
+    for pieces in (one.pieces for one in good[:TRIED]):
+        moved = TransformerSchedule(pieces).moved(side) if pieces else side
+        if caps_of(moved.split()).crowding <= SMALL:
+            yield pieces
 
 
 class _Draw(NamedTuple):

@@ -21,6 +21,7 @@ from .piece import TransformerPiece
 FIRST = np.pi / 8
 SECOND = 0.3
 DRAWS = 4000
+PORTION = 1000  # atoms that are looked at at a time
 LEAST = 1e-3  # the angle of a missing direction from the next atom
 
 
@@ -58,6 +59,8 @@ def missing_direction(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarr
     draws = np.concatenate([np.eye(d), -np.eye(d), draws / np.linalg.norm(draws, axis=1, keepdims=True)])
     if length > 1e-6:
         draws = np.concatenate([-mean[None] / length, draws])
-    nearest = np.max(draws @ x.T, axis=1)
+    nearest = np.full(len(draws), -1.0)
+    for some in np.array_split(x, -(-len(x) // PORTION)):
+        np.maximum(nearest, np.max(draws @ some.T, axis=1), out=nearest)
     best = int(np.argmin(nearest))
     return draws[best], float(np.arccos(np.clip(nearest[best], -1, 1)))

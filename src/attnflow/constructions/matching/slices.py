@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ._apart import Caps, angles, apart, caps_of, parts_of
+from ._apart import Caps, angles, caps_of, parts_of, ways_apart
 from ._coupling import couple
 from ._destinations import destinations
 from ._measure import Measure, Side
@@ -30,6 +30,8 @@ from .match_atoms import SHARE, orthogonal_draws, walk
 from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
+PIECES = 6  # of attention, at most
+PLANS = 3  # that are made, if some mass goes astray
 PARTS = 16  # of a sample, by which rims are compared
 CAPS = 60  # draws of a cap
 DISTANCES = (0.3, 0.5)  # of the centre of a cap, over the way to the next cloud
@@ -71,41 +73,77 @@ def by_slices(
         for j, (source, target, law) in enumerate(zip(sources, targets, laws, strict=True))
     ]
     there = destinations(np.concatenate([end.x for end in ends]), eps, rng)
-    goals = np.split(there.places, np.cumsum([len(end.x) for end in ends])[:-1])
-    first, steps = _ready(Side.of(sources), laws, there.places, rng)
-    clouds = []
-    for source, law, goal, end in zip(sources, laws, goals, ends, strict=True):
-        left, parts = (_moved(first, Side.of(some)) for some in ([source], parts_of(source, PARTS, law)))
-        clouds.append(_Cloud(left.split()[0], parts, goal, end.w, law or len(goal) == 1))
-    pieces, least, done = first, np.inf, np.zeros((0, sources[0].x.shape[1]))
+    goals = [Measure(*pair) for pair in zip(_split(there.places, ends), (end.w for end in ends), strict=True)]
+    refused: Exception = Uncut(
+        "attention does not make small clouds of these measures, apart from each other: their barycentres cannot be "
+        "told apart, or they cover the sphere; take other measures, or another key."
+    )
+    for count in range(PIECES + 1):
+        plans: list[_Plan] = []
+        for attention in ways_apart(Side.of(sources), laws, count, rng):
+            try:
+                plans.append(_plan(attention, sources, laws, goals, rng))
+            except Uncut as error:
+                refused = error
+            if len(plans) == PLANS or (plans and plans[-1].astray == 0):
+                break
+        if plans:
+            best = min(plans, key=lambda plan: plan.astray)
+            merge = ("merge",) if there.gates else ()
+            return Built([*best.pieces, *there.gates], best.clearance, (*best.steps, "slice", *merge))
+    raise refused
+
+
+class Uncut(InputError):
+    """No gate cuts off what it should."""
+
+
+class _Plan(NamedTuple):
+    """Pieces, what they do, the smallest clearance, and how much of the parts of a sample goes astray, at most."""
+
+    pieces: list[TransformerPiece]
+    steps: tuple[str, ...]
+    clearance: float
+    astray: float
+
+
+def _plan(
+    attention: list[TransformerPiece],
+    sources: list[Measure],
+    laws: Sequence[bool],
+    goals: list[Measure],
+    rng: np.random.Generator,
+) -> _Plan:
+    """A gate and a band for every goal, after attention has moved the measures apart."""
+    away = _away(_moved(attention, Side.of(sources)), np.concatenate([goal.x for goal in goals]), rng)
+    pieces, clouds = [*attention, *away], []
+    for source, law, goal in zip(sources, laws, goals, strict=True):
+        left, parts = (_moved(pieces, Side.of(some)) for some in ([source], parts_of(source, PARTS, law)))
+        clouds.append(_Cloud(left.split()[0], parts, goal.x, goal.w, law or len(goal.x) == 1))
+    least, lost, done = np.inf, np.zeros(len(clouds)), np.zeros((0, sources[0].x.shape[1]))
     for j, cloud in enumerate(clouds):
         left = cloud
         while len(left.masses):
             cut = _best_cut(left, caps_of([one.left for one in clouds[j + 1 :]], done), rng)
             if cut is None:
-                raise InputError(
+                raise Uncut(
                     f"no gate cuts the mass {left.masses[0]:.3g} off measure {j} without touching others; take another "
                     "key, or fewer atoms."
                 )
             pieces, least = [*pieces, *cut.pieces], min(least, cut.clearance)
+            lost[j] += cut.astray
             done = np.concatenate([done, left.goals[cut.which][None]])
             left = cut.rest
-    merge = ("merge",) if there.gates else ()
-    return Built([*pieces, *there.gates], least, (*steps, "slice", *merge))
+    steps = [name for name, part in (("disentangle", attention), ("gather", away)) if part]
+    return _Plan(pieces, tuple(steps), least, float(lost.max()))
+
+
+def _split(x: np.ndarray, like: list[Measure]) -> list[np.ndarray]:
+    return np.split(x, np.cumsum([len(one.x) for one in like])[:-1])
 
 
 def _moved(pieces: list[TransformerPiece], side: Side) -> Side:
     return TransformerSchedule(pieces).moved(side) if pieces else side
-
-
-def _ready(
-    side: Side, laws: Sequence[bool], places: np.ndarray, rng: np.random.Generator
-) -> tuple[list[TransformerPiece], tuple[str, ...]]:
-    """What it takes for clouds that are apart from each other and from all targets."""
-    attention = apart(side, laws, rng)
-    away = _away(_moved(attention, side), places, rng)
-    done = [name for name, part in (("disentangle", attention), ("gather", away)) if part]
-    return [*attention, *away], tuple(done)
 
 
 def _away(side: Side, places: np.ndarray, rng: np.random.Generator) -> list[TransformerPiece]:

@@ -116,6 +116,34 @@ def averaging_to_points(results: Results) -> Any:
     return figure
 
 
+def laws_and_other_samples(results: Results) -> Any:
+    """Two laws with a density to two atoms each, four draws: the part of another sample, of the same size as the one
+    that the transformer was built for, that goes to the wrong atom. The line is what two samples differ by on either
+    side of a fixed rim, the mean over draws.
+    """
+    import numpy as np
+
+    from attnflow import plot
+
+    from .claims import TOKENS
+
+    with plot.style():
+        figure = plot.new_figure(4.8, 3.4)
+        axes, chance = figure.subplots(), []
+        for n in TOKENS:
+            data = results.select(part="samples", n=n)
+            values = np.maximum(data["astray"].values.ravel(), 0.1 / n)
+            axes.loglog([n] * len(values), values, "o", ms=4.5, color=plot.PALETTE["blue"], mec="white", mew=0.4)
+            chance.append(float(data["chance"].mean()))
+        axes.loglog(TOKENS, chance, color="#333333", lw=1.0, label="of two samples, by chance")
+        axes.minorticks_off()
+        axes.set_xticks(TOKENS, [f"{n:,}" for n in TOKENS])
+        axes.set(xlabel="tokens of a sample", ylabel="mass astray")
+        axes.grid()
+        axes.legend()
+    return figure
+
+
 def order_of_the_atoms(results: Results) -> Any:
     """The smallest clearance of a band against the number of atoms, d = 3, five draws each: the best order, the greedy
     one (always the atom with the most room), one by chance. Lines: 1/2M and 1/M².
