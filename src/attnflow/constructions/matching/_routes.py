@@ -18,7 +18,7 @@ from ._problem import equal_pair
 from .attention import full_averaging
 from .boost import rank_one_attention
 from .disentangle import separating, separation
-from .gather import gathering
+from .gather import gathering, spreading
 from .isolate import isolating
 from .match_atoms import Blocked, Matched, bands
 from .piece import TransformerPiece
@@ -42,6 +42,10 @@ class Built(NamedTuple):
     pieces: list[TransformerPiece]
     clearance: float
     steps: tuple[str, ...]
+
+    def after(self, pieces: list[TransformerPiece], step: str) -> "Built":
+        """The same after some pieces, if there are any."""
+        return Built([*pieces, *self.pieces], self.clearance, (step, *self.steps)) if pieces else self
 
 
 def by_atoms(
@@ -83,17 +87,23 @@ def _targets(sources: list[Measure], targets: list[Measure], rng: np.random.Gene
     """The targets as they are, or moved apart by attention that is undone at the end.
 
     Where measures share some of their target atoms, or have antipodal ones, that is possible; where equal measures are
-    wanted, or atoms merge, it is not, and a gate merges what shares a place.
+    wanted, or atoms merge, it is not, and a gate merges what shares a place. Targets that are all in one small cap are
+    spread before.
     """
     side = Side.of(targets)
+    spread = spreading(side.x)
+    if spread:
+        side = TransformerSchedule(spread).moved(side)
+        targets = side.split()
+    home = list(TransformerSchedule(spread).reversed().pieces) if spread else []
     group = groups(side.x)
     shared = len(group) > group.max() + 1 or antipodal(side.x)
     merging = any(len(source.x) > len(target.x) for source, target in zip(sources, targets, strict=True))
     if not shared or merging or equal_pair(targets) is not None:
-        return _Goal(side, [], ())
+        return _Goal(side, home, ("undo",) if home else ())
     pieces = separating(side, rng)
     moved = TransformerSchedule(pieces).moved(side)
-    return _Goal(moved, list(TransformerSchedule(pieces).reversed().pieces), ("undo",))
+    return _Goal(moved, [*TransformerSchedule(pieces).reversed().pieces, *home], ("undo",))
 
 
 def _walked(first: Side, last: Side, eps: float, rng: np.random.Generator) -> Built:

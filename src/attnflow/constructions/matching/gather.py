@@ -1,4 +1,4 @@
-r"""All atoms of all measures into one small cap, by two boosts.
+r"""All atoms of all measures into one small cap, by two boosts; and out of one that is too small, by one.
 
 Towards $-w_0$, where $w_0$ is a direction outside of all supports, by $\tau_1 = \operatorname{artanh}\cos\frac\pi8 +
 \max\operatorname{artanh}\langle x, w_0\rangle$: all atoms are then within $\frac\pi8$ of $-w_0$. Then towards $\alpha =
@@ -22,6 +22,7 @@ FIRST = np.pi / 8
 SECOND = 0.3
 DRAWS = 4000
 PORTION = 1000  # atoms that are looked at at a time
+TIGHT, WIDE = 0.1, 1.0  # the angle of a cap that is small, and of the one that it becomes
 LEAST = 1e-3  # the angle of a missing direction from the next atom
 
 
@@ -48,6 +49,18 @@ def gathering(x: np.ndarray, rng: np.random.Generator) -> list[TransformerPiece]
     # With atoms at -alpha another first direction is no remedy; nothing is there, up to chance.
     second = float(np.arctanh(np.cos(radius)) - np.arctanh(np.min(np.clip(inner, -1 + 1e-15, 1 - 1e-15))))
     return [boost(-w0, tau), boost(alpha, second)]
+
+
+def spreading(x: np.ndarray) -> list[TransformerPiece]:
+    """A boost away from the middle of atoms `(M, d)` that are all in one small cap, so that they fill a large one."""
+    mean = x.mean(axis=0)
+    if np.linalg.norm(mean) < np.cos(TIGHT):
+        return []
+    centre = mean / np.linalg.norm(mean)
+    half = np.max(np.linalg.norm(x - centre, axis=1)) / 2  # sin(angle/2)
+    if not 1e-12 < half < np.sin(TIGHT / 2):
+        return []
+    return [boost(-centre, float(np.log(np.tan(WIDE / 2) / np.tan(np.arcsin(half)))), role="separate")]
 
 
 def missing_direction(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:

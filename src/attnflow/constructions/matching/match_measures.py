@@ -13,9 +13,11 @@ from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
 from ...spaces import Count, Key, Number, key_or_fixed
 from ._checked import draws, duration
+from ._measure import Side
 from ._problem import Problem, Source, Target, problem
 from ._report import another
 from ._routes import Built, by_atoms, by_average, by_average_or_atoms, by_isolation
+from .gather import spreading
 from .matching import MeasureMatching
 from .piece import TransformerPiece
 from .schedule import TransformerSchedule
@@ -78,7 +80,9 @@ def match_measures(
     tokens = whole("samples", samples, least=2)
     task = problem(sources, targets, tokens, jax.random.fold_in(key, 1))
     clock.append(time.perf_counter())
-    built = _route(task, method)(task.sources, task.targets, near, draws(key))
+    spread = spreading(np.concatenate([source.x for source in task.sources]))
+    start = TransformerSchedule(spread).moved(Side.of(task.sources)).split() if spread else task.sources
+    built = _route(task, method)(start, task.targets, near, draws(key)).after(spread, "spread")
     clock.append(time.perf_counter())
     rest = TransformerPiece(V=np.zeros((task.d, task.d)))  # where every measure is at home
     pieces = TransformerSchedule(built.pieces or [rest]).lasting(T)
