@@ -95,7 +95,7 @@ def sample(j: int, law: Any, n: int, key: Key) -> Measure:
             found = law(n, key=key)
     except TypeError as error:
         raise InputError(f"{name} draws no points ({error}); a law is called as draw(n, key=key).") from error
-    if len(np.shape(found)) != 2 or len(found) != n:
+    if len(np.shape(found)) != 2 or np.shape(found)[0] != n:
         raise InputError(f"{name} drew points of shape {np.shape(found)}; a law gives ({n}, d) for draw({n}, key=key).")
     return measure(name, found)
 
