@@ -18,8 +18,8 @@ from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
 SMALL = 0.25  # the radius of a cloud over its way to the next one
-DRAWS = 150  # for each number of pieces
-TRIED = 5  # draws that are looked at with all tokens
+DRAWS = 300  # for each number of pieces
+TRIED = 12  # draws that are looked at with all tokens
 TOKENS, PARTS = 600, 4  # of a measure that draws are compared by
 TIMES = (0.5, 4.0)
 NOISE = 0.5  # in the direction of a draw
@@ -59,7 +59,8 @@ def caps_of(clouds: Sequence[Measure], points: np.ndarray | None = None) -> Caps
     """Caps around clouds, and points `(k, d)`."""
     more = np.zeros((0, clouds[0].x.shape[1])) if points is None else points
     centres = [one.w @ one.x / max(float(np.linalg.norm(one.w @ one.x)), 1e-300) for one in clouds]
-    widths = [float(np.max(angles(one.x, c))) for one, c in zip(clouds, centres, strict=True)]
+    chords = [np.max(np.sum((one.x - c) ** 2, axis=1)) ** 0.5 for one, c in zip(clouds, centres, strict=True)]
+    widths = 2 * np.arcsin(np.minimum(np.divide(chords, 2), 1))
     places = np.concatenate([np.reshape(centres, (-1, more.shape[1])), more])
     return Caps(places, np.append(widths, np.zeros(len(more))))
 
@@ -109,7 +110,7 @@ def _draw(few: Side, owner: np.ndarray, count: int, rng: np.random.Generator) ->
     both, drifts = caps_of(wholes), []
     for j, (one, centre) in enumerate(zip(wholes, both.centres, strict=True)):
         mine = [part for part, of in zip(parts, owner, strict=True) if of == j]
-        width = np.sqrt(one.w @ angles(one.x, centre) ** 2)
+        width = np.sqrt(one.w @ np.sum((one.x - centre) ** 2, axis=1))
         off = angles(caps_of(mine).centres, centre)
         drifts.append(np.sqrt(np.mean(off**2)) / max(float(width), 1e-12))
     return _Draw(pieces, both.crowding, max(drifts))

@@ -31,7 +31,7 @@ from .piece import TransformerPiece
 from .schedule import TransformerSchedule
 
 PIECES = 6  # of attention, at most
-PLANS = 3  # that are made, if some mass goes astray
+PLANS = 4  # that are made, if some mass goes astray
 PARTS = 16  # of a sample, by which rims are compared
 CAPS = 60  # draws of a cap
 DISTANCES = (0.3, 0.5)  # of the centre of a cap, over the way to the next cloud
@@ -52,8 +52,8 @@ class _Cloud(NamedTuple):
     masses: np.ndarray
     by_mass: bool
 
-    def without(self, inside: np.ndarray, z: np.ndarray, level: float, which: int) -> "_Cloud":
-        out = self.parts.x @ z <= level
+    def without(self, z: np.ndarray, level: float, which: int) -> "_Cloud":
+        inside, out = self.left.x @ z > level, self.parts.x @ z <= level
         starts = np.searchsorted(np.flatnonzero(out), self.parts.starts)
         return _Cloud(
             Measure(self.left.x[~inside], self.left.w[~inside]),
@@ -133,7 +133,7 @@ def _plan(
             pieces, least = [*pieces, *cut.pieces], min(least, cut.clearance)
             lost[j] += cut.astray
             done = np.concatenate([done, left.goals[cut.which][None]])
-            left = cut.rest
+            left = left.without(cut.z, cut.level, cut.which)
     steps = [name for name, part in (("disentangle", attention), ("gather", away)) if part]
     return _Plan(pieces, tuple(steps), least, float(lost.max()))
 
@@ -161,11 +161,12 @@ def _away(side: Side, places: np.ndarray, rng: np.random.Generator) -> list[Tran
 
 
 class _Cut(NamedTuple):
-    """A gate and a band, which place they serve, what is left, the clearance, and how much of a sample goes astray."""
+    """A gate and a band, which place they serve, the cap, the clearance, and how much of a sample goes astray."""
 
     pieces: list[TransformerPiece]
     which: int
-    rest: _Cloud
+    level: float
+    z: np.ndarray
     clearance: float
     astray: float
 
@@ -184,38 +185,54 @@ def _best_cut(cloud: _Cloud, others: Caps, rng: np.random.Generator) -> _Cut | N
         u -= (u @ centre) * centre
         distance = DISTANCES[k % len(DISTANCES)] * way
         z = np.cos(distance) * centre + np.sin(distance) * u / np.linalg.norm(u)
-        s = cloud.left.x @ z
-        order = np.argsort(-s)
-        for which in range(len(cloud.masses)) if cloud.by_mass else order[:1]:
-            cut = _cut(cloud, others, z, int(which), s, order, rng)
+        heights = _Heights.of(cloud, z)
+        for which in range(len(cloud.masses)) if cloud.by_mass else heights.order[:1]:
+            cut = _cut(cloud, others, heights, int(which), rng)
             if cut is not None and (found is None or cut.worth > found.worth):
                 found = cut
     return found
 
 
+class _Heights(NamedTuple):
+    """<x, z> of what is left and of its parts, the order from z outwards, and the mass up to each."""
+
+    z: np.ndarray
+    left: np.ndarray
+    parts: np.ndarray
+    order: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, cloud: _Cloud, z: np.ndarray) -> "_Heights":
+        left = cloud.left.x @ z
+        order = np.argsort(-left)
+        return cls(z, left, cloud.parts.x @ z, order, np.cumsum(cloud.left.w[order]))
+
+
 def _cut(
-    cloud: _Cloud, others: Caps, z: np.ndarray, which: int, s: np.ndarray, order: np.ndarray, rng: np.random.Generator
+    cloud: _Cloud, others: Caps, heights: _Heights, which: int, rng: np.random.Generator
 ) -> _Cut | None:
     """The gate around z that cuts off the mass of a place, and the band from z to it."""
+    z, s, order = heights.z, heights.left, heights.order
     count, last = len(order), len(cloud.masses) == 1
     if not last:
-        sums = np.cumsum(cloud.left.w[order])
-        count = int(np.argmin(np.abs(sums - cloud.masses[which]))) + 1 if cloud.by_mass else 1
+        count = int(np.argmin(np.abs(heights.sums - cloud.masses[which]))) + 1 if cloud.by_mass else 1
         if count == len(order):
             return None
     rim = float(s[order[count - 1]])
     below = max(others.along(z), -1.0 if last else float(s[order[count]]))
     if not rim > below:
         return None
-    level = (rim + below) / 2
-    rest = cloud.without(s > level, z, level, which)
-    band = _band(z, cloud.goals[which], [] if last else [rest.left], others, rng)
+    level, beyond = (rim + below) / 2, order[count:]
+    rest = [] if last else [Measure(cloud.left.x[beyond], cloud.left.w[beyond])]
+    band = _band(z, cloud.goals[which], rest, others, rng)
     if band is None:
         return None
     gate = cap_gate(z, level, amount_to_reach(level, min(RIM, (rim - level) / 2), 1e-12), role="cluster")
-    kept = rest.parts.masses
-    wanted = 0.0 if last else cloud.parts.masses - cloud.masses[which]
-    return _Cut([gate, band[0]], which, rest, band[1], float(np.mean(np.abs(kept - wanted))))
+    parts, inside = cloud.parts, heights.parts > level
+    got = np.bincount(parts.owner[inside], parts.w[inside], len(parts.starts))
+    wanted = parts.masses if last else cloud.masses[which]
+    return _Cut([gate, band[0]], which, level, z, band[1], float(np.mean(np.abs(got - wanted))))
 
 
 def _band(

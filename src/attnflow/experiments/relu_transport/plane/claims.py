@@ -126,7 +126,7 @@ CLAIMS = [
         tolerance=0.015,
         measure=marginals_less_kl,
         source=f"{PAGE}, One direction after another",
-        note="Three standard errors of KL from 20,000 points, .007, and as much for bins, which hide parts of a marginal.",
+        note="Three standard errors of KL from 20,000 points, .007, and as much for what bins hide of a marginal.",
     ),
     claim(
         "ridge-switches",
