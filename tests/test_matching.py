@@ -259,9 +259,21 @@ def test_symmetric_measures():
     assert len(antipodal.schedule) == 4 and antipodal.distances().max() < 1e-6
 
 
+@pytest.mark.parametrize("scale", [1e-2, 1e-4])
+def test_atoms_in_one_small_cap(scale):
+    """They are spread before, and what is wanted in a small cap is brought together at the end."""
+    x, y = (unit(np.eye(3)[2 * k] + scale * RNG([37, k]).normal(size=(3, 8, 3))) for k in range(2))
+    far = unit(RNG(38).normal(size=(3, 8, 3)))
+    ways = [(x, far, ("spread", "match")), (far, y, ("match", "undo")), (x, y, ("spread", "match", "undo"))]
+    for sources, targets, steps in ways:
+        found = af.match_measures(sources, targets)
+        assert found.steps == steps and found.clearance > 1e-3 and found.distances().max() < 1e-9
+
+
 def test_one_point_each():
     x, y = diracs(RNG(19), 3, 4), diracs(RNG(20), 3, 4)
     assert len(af.match_measures(x, y).schedule) == 3
+    assert len(af.match_measures(x, y, method="isolate").schedule) == 2 + 3
     same = af.match_measures([x[0], x[1]], [y[0], y[0]])
     assert len(same.schedule) == 3 and same.distances().max() < 1e-6
 

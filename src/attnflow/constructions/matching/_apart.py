@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._measure import Measure, Side
+from ._measure import Measure, Side, angles, unit
 from .boost import boosted, rank_one_attention
 from .disentangle import rank_one_estimates
 from .piece import TransformerPiece
@@ -58,15 +58,11 @@ class Caps(NamedTuple):
 def caps_of(clouds: Sequence[Measure], points: np.ndarray | None = None) -> Caps:
     """Caps around clouds, and points `(k, d)`."""
     more = np.zeros((0, clouds[0].x.shape[1])) if points is None else points
-    centres = [one.w @ one.x / max(float(np.linalg.norm(one.w @ one.x)), 1e-300) for one in clouds]
+    centres = [unit(one.w @ one.x) for one in clouds]
     chords = [np.max(np.sum((one.x - c) ** 2, axis=1)) ** 0.5 for one, c in zip(clouds, centres, strict=True)]
     widths = 2 * np.arcsin(np.minimum(np.divide(chords, 2), 1))
     places = np.concatenate([np.reshape(centres, (-1, more.shape[1])), more])
     return Caps(places, np.append(widths, np.zeros(len(more))))
-
-
-def angles(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
 
 
 def parts_of(one: Measure, count: int, law: bool) -> list[Measure]:
@@ -136,4 +132,4 @@ def _between(clouds: Sequence[Measure], rng: np.random.Generator) -> np.ndarray:
         i, j = rng.choice(len(centres), 2, replace=False)
         way = centres[i] - centres[j]
         alpha = way + NOISE * np.linalg.norm(way) * noise
-    return alpha / np.linalg.norm(alpha)
+    return unit(alpha)

@@ -107,3 +107,13 @@ def same_dimension(name: str, found: Sequence[Measure]) -> int:
         if one.x.shape[1] != d:
             raise InputError(f"{name}[{j}] has dimension {one.x.shape[1]} and {name}[0] {d}; give them in one space.")
     return d
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """Vectors `(..., d)` over their lengths; zero stays zero."""
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
+
+def angles(x: np.ndarray, y: np.ndarray) -> Any:
+    """Of unit vectors `(..., d)`, to the last digit also where they are small."""
+    return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))

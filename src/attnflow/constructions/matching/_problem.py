@@ -1,6 +1,6 @@
 """The measures of a matching problem, checked; impossible problems are refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -54,7 +54,7 @@ class Problem(NamedTuple):
         return [one if law is None else sample(j, law, n, key) for j, (law, one) in pairs]
 
 
-def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, key: Key) -> Problem:
+def problem(sources: Any, targets: Any, samples: int, key: Key) -> Problem:
     given, wanted = listed("sources", sources), listed("targets", targets)
     if len(given) != len(wanted):
         raise InputError(f"there are {len(given)} sources and {len(wanted)} targets; give one target for each source.")

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ._coupling import couple
 from ._destinations import antipodal, destinations, groups
-from ._measure import Measure, Side
+from ._measure import Measure, Side, unit
 from ._problem import equal_pair
 from .attention import full_averaging
 from .boost import rank_one_attention
@@ -176,7 +176,7 @@ def _collapsing(side: Side, rng: np.random.Generator) -> tuple[list[TransformerP
             gathered = gathering(side.x, rng) if gathered is None else gathered
             start = [*gathered]
         if draw % WAYS:
-            alpha = _unit(rng.normal(size=side.x.shape[1]))
+            alpha = unit(rng.normal(size=side.x.shape[1]))
             start.append(rank_one_attention(alpha, float(rng.uniform(0.5, 3.0))))
         if _makes_points(side, start):
             steps = (("gather",) if draw >= WAYS else ()) + (("disentangle",) if draw % WAYS else ())
@@ -219,7 +219,7 @@ def by_isolation(sources: list[Measure], targets: list[Measure], eps: float, rng
     gathered = gathering(side.x, rng)
     moved = TransformerSchedule(gathered).moved(side)
     alone = isolating(moved)
-    centres = _centres(TransformerSchedule(alone).moved(moved))
+    centres = _centres(TransformerSchedule(alone).moved(moved) if alone else moved)
     matched = bands(centres, there.places, rng, CLUSTERS)
     steps = ("gather", "isolate", "match", *(("merge",) if there.gates else ()))
     return Built([*gathered, *alone, *matched.pieces, *there.gates], matched.clearance, steps)
@@ -232,8 +232,4 @@ def diameters(side: Side) -> np.ndarray:
 
 
 def _centres(side: Side) -> np.ndarray:
-    return _unit(np.add.reduceat(side.w[:, None] * side.x, side.starts))
-
-
-def _unit(v: np.ndarray) -> np.ndarray:
-    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+    return unit(np.add.reduceat(side.w[:, None] * side.x, side.starts))

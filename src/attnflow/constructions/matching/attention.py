@@ -17,7 +17,7 @@ from ...checks import whole
 from ...errors import InputError
 from ...spaces import Count, Number
 from ._checked import duration, signed
-from ._measure import Side
+from ._measure import Side, unit
 from .piece import Role, TransformerPiece
 
 ANEW = 6.0  # the time after which a Lorentz transformation is begun anew
@@ -66,7 +66,7 @@ def _transformed(side: Side, t: float, speed: float) -> np.ndarray:
     start = np.tile(np.eye(shape[1]), (len(lifted), 1, 1)).ravel()
     ends = solve_ivp(velocity, (0.0, t), start, method="DOP853", rtol=1e-12, atol=1e-14).y[:, -1].reshape(shape)
     x = np.concatenate([(X @ G.T)[:, 1:] for (X, _), G in zip(lifted, ends, strict=True)])
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+    return unit(x)
 
 
 def integrated(piece: TransformerPiece, side: Side, t: float) -> np.ndarray:
@@ -80,7 +80,7 @@ def integrated(piece: TransformerPiece, side: Side, t: float) -> np.ndarray:
         .y[:, -1]
         .reshape(side.x.shape)
     )
-    return y / np.linalg.norm(y, axis=1, keepdims=True)
+    return unit(y)
 
 
 def _field(piece: TransformerPiece, side: Side) -> np.ndarray:

@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 
 from ...spaces import Number, Numbers
 from ._checked import direction, duration, signed
-from ._measure import Side
+from ._measure import Side, unit
 from .piece import Role, TransformerPiece
 
 
@@ -48,7 +48,7 @@ def boosted(x: np.ndarray, e: np.ndarray, tau: float | np.ndarray) -> np.ndarray
     moved = across[..., None] * (x - s[..., None] * e) + along[..., None] * e
     moved = moved / np.where(below > 0, below, 1)[..., None]
     moved = np.where((below > 0)[..., None], moved, x)  # x = -e, to the last digit
-    return moved / np.linalg.norm(moved, axis=-1, keepdims=True)
+    return unit(moved)
 
 
 def log_det_boost(x: np.ndarray, e: np.ndarray, tau: float) -> np.ndarray:

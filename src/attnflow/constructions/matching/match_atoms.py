@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError
 from ...spaces import Key, Number
 from ._checked import draws, positive
-from ._measure import Side, measures
+from ._measure import Side, angles, measures, unit
 from .hat_band import hat_band
 from .order import best_order, clearances
 from .piece import TransformerPiece
@@ -61,13 +61,13 @@ def bands(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float =
     """The same for atoms side by side, `x (M, d)` to `y (M, d)`."""
     x = x.copy()
     pieces, least = [], np.inf
-    angle = _angles(x, y)
+    angle = angles(x, y)
     for k in np.flatnonzero(angle > FAR):
         halt, gamma, clear = _halt(int(k), x, y, rng)
         _check_free(int(k), clear)
         pieces.append(walk(x[k], halt, gamma, share * clear))
         x[k], least = halt, min(least, clear)
-    moving = np.flatnonzero(_angles(x, y) > SAME)
+    moving = np.flatnonzero(angles(x, y) > SAME)
     gamma = np.zeros_like(x)
     gamma[moving] = _normals(moving, x, y, rng)
     order = _order(gamma, x, y, moving)
@@ -96,12 +96,8 @@ def _order(gamma: np.ndarray, x: np.ndarray, y: np.ndarray, moving: np.ndarray) 
     return np.concatenate([resting, moving[chosen]])
 
 
-def _angles(x: np.ndarray, y: np.ndarray) -> Any:
-    return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
-
-
 def walk(x: np.ndarray, y: np.ndarray, gamma: np.ndarray, eps: float) -> TransformerPiece:
-    angle = float(_angles(x, y))
+    angle = float(angles(x, y))
     across = y - (x @ y) * x
     across /= np.linalg.norm(across)
     phi = (angle + np.pi) / 2
@@ -130,26 +126,22 @@ def _normals(which: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Gen
 def orthogonal_draws(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Unit vectors `(k, count, d)` orthogonal to both points of their row; twice, for the last digits."""
     normals = rng.normal(size=(len(x), count, x.shape[1]))
-    across = _unit(y - np.sum(x * y, axis=1, keepdims=True) * x)
-    across = _unit(across - np.sum(x * across, axis=1, keepdims=True) * x)
+    across = unit(y - np.sum(x * y, axis=1, keepdims=True) * x)
+    across = unit(across - np.sum(x * across, axis=1, keepdims=True) * x)
     for _ in range(2):
         for one in (x, across):
             normals = normals - np.einsum("kjd,kd->kj", normals, one)[:, :, None] * one[:, None, :]
-        normals = _unit(normals)
+        normals = unit(normals)
     return normals
 
 
 def _halt(k: int, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
     """A point to stop at on the way to the antipode, with the band that leads there past all others."""
     halts = rng.normal(size=(256, x.shape[1]))
-    halts = _unit(halts - np.outer(halts @ x[k], x[k]) + 0.3 * rng.normal(size=(256, 1)) * x[k])
+    halts = unit(halts - np.outer(halts @ x[k], x[k]) + 0.3 * rng.normal(size=(256, 1)) * x[k])
     here = np.tile(x[k], (len(halts), 1))
     gamma = orthogonal_draws(here, halts, 1, rng)[:, 0]
     others = np.delete(np.concatenate([x, y]), [k, k + len(x)], axis=0)
     away = np.abs(gamma @ others.T).min(axis=1, initial=np.inf)
     best = int(np.argmax(np.minimum(away, np.linalg.norm(halts[:, None] - others, axis=2).min(axis=1, initial=np.inf))))
     return halts[best], gamma[best], float(min(away[best], 1.0))
-
-
-def _unit(v: np.ndarray) -> np.ndarray:
-    return v / np.linalg.norm(v, axis=-1, keepdims=True)

@@ -29,8 +29,8 @@ SAMPLES = 8192
 
 
 def match_measures(
-    sources: Sequence[Source],
-    targets: Sequence[Target],
+    sources: Sequence[Source] | np.ndarray | jax.Array,
+    targets: Sequence[Target] | np.ndarray | jax.Array,
     *,
     T: Number = 1.0,
     eps: Number = 1e-6,
@@ -47,8 +47,9 @@ def match_measures(
 
     **Arguments:**
 
-    - `sources`, N measures: arrays `(n, d)` of unit tokens, pairs `(x, w)` with weights, or laws: objects with
-      `sample(n, key=key)`, or functions `draw(n, key=key)`, of which `samples` tokens are drawn. No two may be equal.
+    - `sources`, N measures: arrays `(n, d)` of unit tokens (or one `(N, n, d)`), pairs `(x, w)` with weights, or laws:
+      objects with `sample(n, key=key)`, distributions of SciPy, or functions `draw(n, key=key)`, of which `samples`
+      tokens are drawn. No two may be equal.
     - `targets`, N measures as points or pairs. A source with atoms is refused where one of them would have to split.
     - `T`: the time that the transformer has; `eps`: how near in $W_2$ all measures must come (atoms that end apart
       come as near as float64 allows, whatever `eps`).

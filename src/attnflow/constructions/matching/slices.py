@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ._apart import Caps, angles, caps_of, parts_of, ways_apart
+from ._apart import Caps, caps_of, parts_of, ways_apart
 from ._coupling import couple
 from ._destinations import destinations
-from ._measure import Measure, Side
+from ._measure import Measure, Side, angles, unit
 from ._routes import Built
 from .boost import boost
 from .cap_gate import amount_to_reach, cap_gate
@@ -184,7 +184,7 @@ def _best_cut(cloud: _Cloud, others: Caps, rng: np.random.Generator) -> _Cut | N
         u = rng.normal(size=len(centre))
         u -= (u @ centre) * centre
         distance = DISTANCES[k % len(DISTANCES)] * way
-        z = np.cos(distance) * centre + np.sin(distance) * u / np.linalg.norm(u)
+        z = np.cos(distance) * centre + np.sin(distance) * unit(u)
         heights = _Heights.of(cloud, z)
         for which in range(len(cloud.masses)) if cloud.by_mass else heights.order[:1]:
             cut = _cut(cloud, others, heights, int(which), rng)

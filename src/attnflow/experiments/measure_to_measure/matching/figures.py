@@ -112,7 +112,7 @@ def averaging_to_points(results: Results) -> Any:
         )
         for ax in (left, right):
             ax.grid()
-        left.legend()
+        left.legend(loc="upper right")
     return figure
 
 
