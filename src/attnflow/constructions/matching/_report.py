@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NEAR = 1e-7  # tokens as near as that to one target atom count as one token
 
+SMALLEST = 1e-13, 1e-10  # tolerances of the verification: bands magnify an error by their width, twice
+
 
 class Another(NamedTuple):
     """Another sample of every law, of `tokens` tokens, moved by closed forms; not-a-number for measures of points.
@@ -138,11 +140,13 @@ def report(matching: "MeasureMatching") -> MatchingReport:
     )
 
 
-def verification(matching: "MeasureMatching", rtol: Number, atol: Number, key: Key) -> Verification:
+def verification(matching: "MeasureMatching", rtol: Number | None, atol: Number | None, key: Key) -> Verification:
+    rtol = float(np.clip(1e-4 * matching.clearance**2, *SMALLEST)) if rtol is None else float(rtol)
+    atol = rtol / 100 if atol is None else float(atol)
     sources, targets = matching.sources, matching.targets
     closed = matching.schedule.run([(one.x, one.w) for one in sources])
     begun = time.perf_counter()
-    found, steps = integrated_by_simulate(matching.schedule, sources, float(rtol), float(atol))
+    found, steps = integrated_by_simulate(matching.schedule, sources, rtol, atol)
     seconds = time.perf_counter() - begun
     return Verification(
         distances=np.array([distance(x, s.w, t) for x, s, t in zip(found, sources, targets, strict=True)]),

@@ -73,10 +73,13 @@ class MeasureMatching:
         """Counts of pieces against those of the theorems, norms, clearance, distances, and where the time goes."""
         return report(self)
 
-    def verify(self, *, rtol: Number = 1e-10, atol: Number = 1e-12, key: Key | None = None) -> Verification:
+    def verify(
+        self, *, rtol: Number | None = None, atol: Number | None = None, key: Key | None = None
+    ) -> Verification:
         """Integrate the model by `af.simulate` with an adaptive solver, and measure $W_2$ to every target.
 
-        Of a law another sample is drawn with `key`, moved by closed forms, and compared as well.
+        `rtol` is by default $10^{-10}$, less where bands are narrow, and `atol` a hundredth of it. Of a law another
+        sample is drawn with `key`, moved by closed forms, and compared as well.
         """
         return verification(self, rtol, atol, key_or_fixed(key))
 
