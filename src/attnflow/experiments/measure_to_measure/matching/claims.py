@@ -68,9 +68,10 @@ def laws(variable: str, atoms: int) -> Callable[[Results], Any]:
     return lambda results: results.select(part="laws", atoms=atoms)[variable].values.tolist()
 
 
-def astray_over_chance(results: Results) -> list[float]:
-    """For every size of samples the mean mass astray, over that of two samples parted by one and the same rim."""
-    return [float((d["astray"] / d["chance"]).mean()) for n in TOKENS for _, d in results.where(part="samples", n=n)]
+def astray_over_chance(results: Results) -> float:
+    """The mass astray over that of two samples parted by one and the same rim, mean over sizes and draws."""
+    rows = [float((data["astray"] / data["chance"]).mean()) for _, data in results.where(part="samples")]
+    return sum(rows) / len(rows)
 
 
 CLAIMS = [
@@ -180,7 +181,7 @@ CLAIMS = [
     claim(
         "laws-another",
         "Two laws to two atoms each, samples of 500, 2000, 8000: the mass of another sample that goes astray, over "
-        "what two samples differ by on either side of a fixed rim, mean over draws",
+        "what two samples differ by on either side of a fixed rim, mean over sizes and draws",
         2.0,
         astray_over_chance,
         "Laws",
