@@ -12,6 +12,7 @@ import xarray
 import attnflow as af
 import attnflow.constructions as made
 from attnflow.constructions import TransformerPiece, TransformerSchedule
+from attnflow.constructions.matching import _apart, _routes, slices
 from attnflow.constructions.matching._coupling import couple
 from attnflow.constructions.matching._destinations import destinations
 from attnflow.constructions.matching._measure import Measure
@@ -288,7 +289,14 @@ class Cap:
         return unit(self.centre + 0.2 * RNG(np.asarray(jax.random.key_data(key))).normal(size=(n, 3)))
 
 
-def test_laws():
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Of attention, which is enough for laws that are well apart."""
+    monkeypatch.setattr(_apart, "DRAWS", 60)
+    monkeypatch.setattr(slices, "PLANS", 1)
+
+
+def test_laws(few_draws):
     """To points, also another sample; to atoms, up to one token for each rim; laws of SciPy, one covers the sphere."""
     from scipy.stats import uniform_direction, vonmises_fisher
 
@@ -311,7 +319,7 @@ def test_laws():
         af.match_measures(laws, targets, method="generic")
 
 
-def test_laws_beside_points():
+def test_laws_beside_points(few_draws):
     """Atoms are cut off one by one, as their masses allow; those with one target are cut off together."""
     x, w, law = unit(RNG(29).normal(size=(4, 3)) + 2 * np.eye(3)[2]), [0.1, 0.2, 0.3, 0.4], Cap([1.0, 0, 0])
     y = unit(RNG(30).normal(size=(3, 3)))
@@ -323,7 +331,7 @@ def test_laws_beside_points():
         af.match_measures([law, (x, w)], [y[:1], (y[1:], [0.15, 0.85])], samples=100)
 
 
-def test_another_sample_is_cut_alike():
+def test_another_sample_is_cut_alike(few_draws):
     """Rims by parts of the sample: what goes astray is what two samples differ by on either side of one rim."""
     laws = caps(RNG(31), 2, 3, 0.25)
     targets = [(unit(RNG(k).normal(size=(2, 3))), [0.4, 0.6]) for k in (32, 33)]
@@ -353,8 +361,9 @@ def test_nothing_to_do():
     assert af.match_measures([x], [unit(RNG(1).normal(size=(4, 3)))]).steps == ("match",)
 
 
-def test_barycentres_that_averaging_does_not_tell_apart():
+def test_barycentres_that_averaging_does_not_tell_apart(monkeypatch):
     """Found by bands, atom by atom, unless averaging was asked for."""
+    monkeypatch.setattr(_routes, "WAYS", 1)
     x = unit(RNG(34).normal(size=(4, 3)))
     sources, targets = [x, unit(x + 1e-5 * RNG(35).normal(size=(4, 3)))], diracs(RNG(36), 2, 3)
     found = af.match_measures(sources, targets)
