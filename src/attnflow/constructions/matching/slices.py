@@ -130,7 +130,7 @@ def _plan(
                     f"no gate cuts the mass {left.masses[0]:.3g} off measure {j} without touching others; take another "
                     "key, or fewer atoms."
                 )
-            pieces, least = [*pieces, *cut.pieces], min(least, cut.clearance)
+            pieces, least = [*pieces, *cut.pieces(left.goals[cut.which])], min(least, cut.clearance)
             lost[j] += cut.astray
             done = np.concatenate([done, left.goals[cut.which][None]])
             left = left.without(cut.z, cut.level, cut.which)
@@ -161,14 +161,21 @@ def _away(side: Side, places: np.ndarray, rng: np.random.Generator) -> list[Tran
 
 
 class _Cut(NamedTuple):
-    """A gate and a band, which place they serve, the cap, the clearance, and how much of a sample goes astray."""
+    """Which place a slice goes to, its cap and the margin of its rim, its band, and how much of parts goes astray."""
 
-    pieces: list[TransformerPiece]
     which: int
-    level: float
     z: np.ndarray
+    level: float
+    margin: float
+    gamma: np.ndarray
     clearance: float
     astray: float
+
+    def pieces(self, goal: np.ndarray) -> list[TransformerPiece]:
+        """The gate that makes a point of the slice, and the band that takes it home."""
+        amount = amount_to_reach(self.level, min(RIM, self.margin / 2), 1e-12)
+        band = walk(self.z, goal, self.gamma, SHARE * self.clearance)
+        return [cap_gate(self.z, self.level, amount, role="cluster"), band]
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -212,7 +219,7 @@ class _Heights(NamedTuple):
 def _cut(
     cloud: _Cloud, others: Caps, heights: _Heights, which: int, rng: np.random.Generator
 ) -> _Cut | None:
-    """The gate around z that cuts off the mass of a place, and the band from z to it."""
+    """The cap around z that cuts off the mass of a place, if there is one, and the band from z to it."""
     z, s, order = heights.z, heights.left, heights.order
     count, last = len(order), len(cloud.masses) == 1
     if not last:
@@ -228,18 +235,17 @@ def _cut(
     band = _band(z, cloud.goals[which], rest, others, rng)
     if band is None:
         return None
-    gate = cap_gate(z, level, amount_to_reach(level, min(RIM, (rim - level) / 2), 1e-12), role="cluster")
     parts, inside = cloud.parts, heights.parts > level
     got = np.bincount(parts.owner[inside], parts.w[inside], len(parts.starts))
     wanted = parts.masses if last else cloud.masses[which]
-    return _Cut([gate, band[0]], which, level, z, band[1], float(np.mean(np.abs(got - wanted))))
+    return _Cut(which, z, level, rim - level, *band, float(np.mean(np.abs(got - wanted))))
 
 
 def _band(
     z: np.ndarray, goal: np.ndarray, rest: list[Measure], others: Caps, rng: np.random.Generator
-) -> tuple[TransformerPiece, float] | None:
-    """The band from z to the goal with the most room, if there is one."""
+) -> tuple[np.ndarray, float] | None:
+    """The normal of the band from z to the goal with the most room, if there is one, and its clearance."""
     gamma = orthogonal_draws(z[None], goal[None], 1 if len(z) == 3 else NORMALS, rng)[0]
     clear = np.minimum(others.beside(gamma), caps_of(rest, np.zeros((0, len(z)))).beside(gamma))
     best = int(np.argmax(clear))
-    return (walk(z, goal, gamma[best], SHARE * clear[best]), float(clear[best])) if clear[best] > LEAST else None
+    return (gamma[best], float(clear[best])) if clear[best] > LEAST else None
