@@ -354,6 +354,7 @@ def test_nothing_to_do():
     assert rest.distances()[0] == 0 and len(rest.schedule) == 1 and rest.steps == () and "at rest" in repr(
         rest.schedule.pieces[0]
     )
+    assert rest.verify().distances[0] < 1e-12 and rest.timeline().axes
     alone = af.match_measures([x[:1]], [-x[:1]])
     assert len(alone.schedule) == 2 and alone.distances()[0] < 1e-12
     swapped = af.match_measures([x[:1], -x[:1]], [-x[:1], x[:1]])

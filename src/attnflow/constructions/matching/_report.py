@@ -80,7 +80,8 @@ class MatchingReport:
         parts = ", ".join(f"{count} {role}" for role, count in self.counts.items())
         more = "" if self.another.worst is None else f" But {self.another!r}."
         return (
-            f"{len(self.distances)} measures: {self.pieces} pieces ({parts}; the paper's construction has "
+            f"{len(self.distances)} measure{'s' if len(self.distances) > 1 else ''}: {self.pieces} "
+            f"piece{'s' if self.pieces > 1 else ''} ({parts}; the paper's construction has "
             f"{self.bound}), norm {self.norm:.3g}, clearance {self.clearance:.2g}, "
             f"largest W2 {self.distances.max():.2g}, built in {sum(self.seconds.values()):.2g} s.{more}"
         )

@@ -29,7 +29,7 @@ def cells(scale: str) -> list[Cell]:
         *({"part": "theorem", "d": d} for d in (3, 4, 5) if d != 4 or full),
         *({"part": "targets", "kind": kind} for kind in TARGETS),
         *({"part": "laws", "atoms": atoms} for atoms in (1, 3)),
-        *({"part": "samples", "n": n} for n in TOKENS),
+        *({"part": "samples", "n": n} for n in TOKENS[: 3 if full else 2]),
         {"part": "order"},
         {"part": "words"},
     ]

@@ -180,7 +180,7 @@ CLAIMS = [
     ),
     claim(
         "laws-another",
-        "Two laws to two atoms each, samples of 500, 2000, 8000: the mass of another sample that goes astray, over "
+        "Two laws to two atoms each, samples of 500 to 8000: the mass of another sample that goes astray, over "
         "what two samples differ by on either side of a fixed rim, mean over sizes and draws",
         2.0,
         astray_over_chance,

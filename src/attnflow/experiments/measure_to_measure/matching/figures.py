@@ -125,19 +125,18 @@ def laws_and_other_samples(results: Results) -> Any:
 
     from attnflow import plot
 
-    from .claims import TOKENS
-
     with plot.style():
         figure = plot.new_figure(4.8, 3.4)
         axes, chance = figure.subplots(), []
-        for n in TOKENS:
-            data = results.select(part="samples", n=n)
+        rows = sorted((cell["n"], data) for cell, data in results.where(part="samples"))
+        for n, data in rows:
             values = np.maximum(data["astray"].values.ravel(), 0.1 / n)
             axes.loglog([n] * len(values), values, "o", ms=4.5, color=plot.PALETTE["blue"], mec="white", mew=0.4)
             chance.append(float(data["chance"].mean()))
-        axes.loglog(TOKENS, chance, color="#333333", lw=1.0, label="of two samples, by chance")
+        tokens = [n for n, _ in rows]
+        axes.loglog(tokens, chance, color="#333333", lw=1.0, label="of two samples, by chance")
         axes.minorticks_off()
-        axes.set_xticks(TOKENS, [f"{n:,}" for n in TOKENS])
+        axes.set_xticks(tokens, [f"{n:,}" for n in tokens])
         axes.set(xlabel="tokens of a sample", ylabel="mass astray")
         axes.grid()
         axes.legend()
