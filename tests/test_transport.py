@@ -174,7 +174,7 @@ def test_a_density_with_a_box_is_drawn_from():
 
 def test_velocities_in_closed_form():
     """Of general mixtures against the formula for round ones; given a condition, too; and against means of pairs."""
-    from attnflow.constructions.transport._curve import _pairs, curve_between
+    from attnflow.constructions.transports._curve import _pairs, curve_between
 
     law, rng = targets.in_plane("mix3"), np.random.default_rng(0)
     x, u = curve_between(PLANE, law).draw(0.6, 50, rng)
@@ -193,7 +193,7 @@ def test_velocities_in_closed_form():
 
 
 def test_velocities_by_means_over_samples():
-    from attnflow.constructions.transport._curve import curve_between
+    from attnflow.constructions.transports._curve import curve_between
 
     law = laws.FromDensity(targets.in_plane("mix2").log_density, 2, sample=targets.in_plane("mix2").sample)
     x, u = curve_between(PLANE, law).draw(0.5, 300, np.random.default_rng(0))
@@ -203,7 +203,7 @@ def test_velocities_by_means_over_samples():
 
 def test_neurons_are_those_of_a_greedy_least_squares_fit():
     """The residual of the neurons taken, by NumPy; no other candidate in place of the last one leaves less."""
-    from attnflow.constructions.transport._neurons import _random, _selected, fit
+    from attnflow.constructions.transports._neurons import _random, _selected, fit
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 2))
@@ -226,8 +226,8 @@ def test_neurons_are_those_of_a_greedy_least_squares_fit():
 
 def test_orders_of_splittings():
     """Against many small steps: halving the slab divides the error of a step by 8 and by 4."""
-    from attnflow.constructions.transport._neurons import Neurons
-    from attnflow.constructions.transport._splitting import joined, lie, strang
+    from attnflow.constructions.transports._neurons import Neurons
+    from attnflow.constructions.transports._splitting import joined, lie, strang
 
     rng = np.random.default_rng(3)
     neurons = Neurons(rng.normal(size=(4, 2)) / 2, rng.normal(size=(4, 2)), np.full(4, 6.0))  # no kink in reach
@@ -244,7 +244,7 @@ def test_orders_of_splittings():
 
 def test_best_knots_gain_what_they_say():
     """The gain is that of the map, and no other choice of knots among those tried has more."""
-    from attnflow.constructions.transport._knots_of_samples import best_knots
+    from attnflow.constructions.transports._knots_of_samples import best_knots
 
     s = targets.on_line("mix3").sample(5000, key=KEY)[:, 0]
 

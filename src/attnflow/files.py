@@ -75,6 +75,13 @@ def parsed(build: Callable[[], Read], what: str, source: str, remedy: str) -> Re
         raise InputError(f"{source} is no {what} ({why}); {remedy}.") from None
 
 
+def check_format(record: Any, wanted: str) -> None:
+    """Refuse, while a file is parsed, a record of another kind."""
+    if not isinstance(record, dict) or record.get("format") != wanted:
+        found = shown(record.get("format")) if isinstance(record, dict) else shown(record)
+        raise ValueError(f"its format is {found}, not {wanted!r}")
+
+
 def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 

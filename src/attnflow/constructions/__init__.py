@@ -34,7 +34,7 @@ from .schedules import (
     ScheduleReport,
     ShearProfile,
 )
-from .transport import (
+from .transports import (
     Divergence,
     Knots,
     TailCheck,
@@ -48,7 +48,7 @@ from .transport import (
     transport,
     transport_1d,
 )
-from .transport import laws as laws
+from .transports import laws as laws
 
 __all__ = [
     "AbstractPiece",

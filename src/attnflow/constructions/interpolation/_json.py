@@ -10,7 +10,7 @@ import numpy as np
 
 from ...checks import finite_array, number
 from ...errors import shown
-from ...files import read_json, write_atomically
+from ...files import check_format, read_json, write_atomically
 from ._arithmetic import FLOATS, RATIONALS, Arithmetic
 from ._blocks import Attention, Block, FeedForward, Role
 from ._data import problem, sequences
@@ -43,8 +43,7 @@ def read(path: str | os.PathLike) -> Network:
 
 
 def _network(record: Any) -> Network:
-    if record["format"] != FORMAT:
-        raise ValueError(f"its format is {shown(record['format'])}, not {FORMAT!r}")
+    check_format(record, FORMAT)
     arithmetic = {a.name: a for a in (FLOATS, RATIONALS)}[record["arithmetic"]]
     blocks = [_read_block(one, arithmetic) for one in record["blocks"]]
     if not blocks or blocks[-1].role != "place":

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...checks import finite_array
-from ...errors import shown
-from ...files import read_json, write_atomically
+from ...files import check_format, read_json, write_atomically
 from ..schedules.folding import Grid
 from ._assignment import permutation
 from ._grid import checked_grid
@@ -42,8 +41,7 @@ def read(path: str | os.PathLike) -> Saved:
 
 
 def _saved(record: Any) -> Saved:
-    if record["format"] != FORMAT:
-        raise ValueError(f"its format is {shown(record['format'])}, not {FORMAT!r}")
+    check_format(record, FORMAT)
     grid = checked_grid(record["n"], record["d"], record["eta"], record["box"])
     if grid.d != record["d"]:
         raise ValueError("its box has another dimension")

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from ...errors import InputError
+from ._measure import unit
 from .cap_gate import amount_to_reach, cap_gate
 from .piece import TransformerPiece
 
@@ -82,7 +83,7 @@ def _around(y: np.ndarray, radius: float, count: int, rng: np.random.Generator) 
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     if len(y) > 3:
         ring = rng.normal(size=(count, len(y) - 1))
-        ring /= np.linalg.norm(ring, axis=1, keepdims=True)
+        ring = unit(ring)
     size = radius * np.sqrt((np.arange(count) + 0.5) / count)
     places = np.cos(size)[:, None] * y + np.sin(size)[:, None] * (ring @ tangent)
-    return places / np.linalg.norm(places, axis=1, keepdims=True)
+    return unit(places)

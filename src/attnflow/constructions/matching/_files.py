@@ -9,7 +9,7 @@ import numpy as np
 
 from ...checks import finite_array, number
 from ...errors import shown
-from ...files import parsed, path_of, read_json, write_atomically
+from ...files import check_format, parsed, path_of, read_json, write_atomically
 from ...flows.netcdf import ATTRIBUTE
 from ...flows.netcdf import read as read_netcdf
 from .piece import ROLES, TransformerPiece
@@ -63,8 +63,7 @@ def _record(piece: TransformerPiece) -> dict[str, Any]:
 
 
 def _pieces(record: Any) -> list[TransformerPiece]:
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
+    check_format(record, FORMAT)
     d, given = record["d"], record["pieces"]
     if not isinstance(given, list) or not given or not isinstance(d, int) or d < 2:
         raise ValueError("it has no pieces, or no dimension")

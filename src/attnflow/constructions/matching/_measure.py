@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from ...checks import finite_array, is_concrete
@@ -37,6 +38,11 @@ class Side(NamedTuple):
         """The number of the measure of every token."""
         return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(self.x))))
 
+    @property
+    def masses(self) -> np.ndarray:
+        """The sum of the weights of every measure."""
+        return np.bincount(self.owner, self.w, len(self.starts))
+
     def split(self) -> list[Measure]:
         cuts = self.starts[1:]
         return [Measure(x, w) for x, w in zip(np.split(self.x, cuts), np.split(self.w, cuts), strict=True)]
@@ -61,6 +67,7 @@ def measure(name: str, given: Any) -> Measure:
     n = len(x)
     if weights is None:
         return Measure(x / length[:, None], np.full(n, 1 / n))
+    _check_numbers(f"the weights of {name}", weights)
     w = finite_array(f"the weights of {name}", weights)
     if w.shape != (n,):
         raise InputError(f"the weights of {name} have shape {w.shape}; give one for each of its {n} points.")
@@ -74,8 +81,8 @@ def _check_numbers(name: str, points: Any) -> None:
     if not is_concrete(points):
         raise InputError(f"{name} is being traced, and this is done by NumPy: call it outside jit, grad and vmap.")
     dtype = getattr(points, "dtype", None)
-    if dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
-        raise InputError(f"{name} is in {dtype}, and bands of width 1e-7 need float64: load or cast it in 64 bit.")
+    if dtype is not None and jnp.issubdtype(dtype, jnp.floating) and jnp.finfo(dtype).bits < 64:
+        raise InputError(f"{name}: {dtype} has too few digits for bands of width 1e-7; load or cast it in float64.")
 
 
 def listed(name: str, given: Any) -> list[Any]:
@@ -100,3 +107,13 @@ def same_dimension(name: str, found: Sequence[Measure]) -> int:
         if one.x.shape[1] != d:
             raise InputError(f"{name}[{j}] has dimension {one.x.shape[1]} and {name}[0] {d}; give them in one space.")
     return d
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """Vectors `(..., d)` over their lengths; zero stays zero."""
+    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+
+
+def angles(x: np.ndarray, y: np.ndarray) -> Any:
+    """Of unit vectors `(..., d)`, to the last digit also where they are small."""
+    return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))

@@ -50,7 +50,7 @@ def _bars(ax: Axes, matching: "MeasureMatching") -> None:
     colours = [COLOURS[piece.role] for piece in schedule]
     ax.bar(edges[:-1], np.maximum(speeds, low) - low, np.diff(edges), low, align="edge", color=colours, linewidth=0)
     ax.set_yscale("log")
-    ax.set(ylabel=r"$\max(|V|, |W|)$", ylim=(low, 3 * speeds.max()))
+    ax.set(ylabel=r"$\max(|V|, |W|)$", ylim=(low, 3 * max(speeds.max(), low)))
     handles = [Patch(color=COLOURS[role], label=f"{role}, {count}") for role, count in schedule.counts.items()]
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(handles), handlelength=1.0)
     ax.set_title(f"{len(schedule)} pieces", loc="left", pad=24)

@@ -1,6 +1,6 @@
 """The measures of a matching problem, checked; impossible problems are refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -48,14 +48,19 @@ class Problem(NamedTuple):
         """Whether some source is a law."""
         return any(law is not None for law in self.laws)
 
+    def fresh(self, n: int, key: Key) -> list[Measure]:
+        """Sources again: another sample of n tokens of every law, and measures as they were given."""
+        pairs = enumerate(zip(self.laws, self.sources, strict=True))
+        return [one if law is None else sample(j, law, n, key) for j, (law, one) in pairs]
 
-def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, key: Key) -> Problem:
+
+def problem(sources: Any, targets: Any, samples: int, key: Key) -> Problem:
     given, wanted = listed("sources", sources), listed("targets", targets)
     if len(given) != len(wanted):
         raise InputError(f"there are {len(given)} sources and {len(wanted)} targets; give one target for each source.")
     laws = [one if is_law(one) else None for one in given]
     first = [
-        whole(measure(f"sources[{j}]", one if law is None else drawn(law, samples, jax.random.fold_in(key, j))))
+        whole(measure(f"sources[{j}]", one) if law is None else sample(j, law, samples, key))
         for j, (one, law) in enumerate(zip(given, laws, strict=True))
     ]
     for j, law in enumerate(laws):
@@ -65,7 +70,8 @@ def problem(sources: Sequence[Source], targets: Sequence[Target], samples: int, 
     d = same_dimension("sources", first)
     if same_dimension("targets", last) != d:
         raise InputError(f"sources have dimension {d} and targets {last[0].x.shape[1]}; give them in one space.")
-    if (pair := equal_pair(first)) is not None:
+    same = [(j, k) for k, law in enumerate(laws) for j in range(k) if law is not None and laws[j] is law]
+    if (pair := same[0] if same else equal_pair(first)) is not None:
         raise InputError(
             f"sources {pair[0]} and {pair[1]} are the same measure; a transformer moves equal measures alike: leave "
             "one out, or change one."
@@ -77,17 +83,27 @@ def is_law(given: Any) -> bool:
     return isinstance(given, Sampler | Variates) or (callable(given) and not hasattr(given, "shape"))
 
 
-def drawn(law: Any, n: int, key: Key) -> Numbers:
-    """n points of a law: an object with `sample`, a distribution of SciPy, or a function."""
-    if isinstance(law, Sampler):
-        return law.sample(n, key=key)
-    if isinstance(law, Variates):
-        return law.rvs(n, random_state=np.random.default_rng(np.asarray(jax.random.key_data(key))))
-    return law(n, key=key)
+def sample(j: int, law: Any, n: int, key: Key) -> Measure:
+    """n tokens of the law of source j: an object with `sample`, a distribution of SciPy, or a function."""
+    name, key = f"sources[{j}]", jax.random.fold_in(key, j)
+    try:
+        if isinstance(law, Sampler):
+            found = law.sample(n, key=key)
+        elif isinstance(law, Variates):
+            found = law.rvs(n, random_state=np.random.default_rng(np.asarray(jax.random.key_data(key))))
+        else:
+            found = law(n, key=key)
+    except TypeError as error:
+        raise InputError(f"{name} draws no points ({error}); a law is called as draw(n, key=key).") from error
+    if len(np.shape(found)) != 2 or np.shape(found)[0] != n:
+        raise InputError(f"{name} drew points of shape {np.shape(found)}; a law gives ({n}, d) for draw({n}, key=key).")
+    return measure(name, found)
 
 
 def check_missing(name: str, x: np.ndarray, rng: np.random.Generator) -> None:
     """Refuse the sample of a law that leaves out no direction, as far as a sample can tell."""
+    if len(x) < 2 * EMPTY:
+        raise InputError(f"samples = {len(x)} tell too little of the law {name}; take {2 * EMPTY:.0f} at least.")
     _, angle = missing_direction(x, rng)
     share = 0.5 * betainc((x.shape[1] - 1) / 2, 0.5, np.sin(min(angle, np.pi / 2)) ** 2)
     if len(x) * share < EMPTY:

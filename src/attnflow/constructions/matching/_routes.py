@@ -13,12 +13,12 @@ import numpy as np
 from ...errors import InputError
 from ._coupling import couple
 from ._destinations import antipodal, destinations, groups
-from ._measure import Measure, Side
+from ._measure import Measure, Side, unit
 from ._problem import equal_pair
 from .attention import full_averaging
 from .boost import rank_one_attention
 from .disentangle import separating, separation
-from .gather import gathering
+from .gather import gathering, spreading
 from .isolate import isolating
 from .match_atoms import Blocked, Matched, bands
 from .piece import TransformerPiece
@@ -32,6 +32,7 @@ ASYMPTOTIC = 1e-3  # a diameter from which on a cluster shrinks like e^-t
 LONGEST = 60.0  # of an averaging piece
 WAYS = 8  # to move measures before they are averaged, and as many after they were gathered
 DISTINCT = 1e-3  # points that are farther apart than that are told apart
+FEW = 1000  # atoms, that bands take where averaging does not
 BAND = 0.02  # a cluster is at most that part of its band
 
 
@@ -41,6 +42,10 @@ class Built(NamedTuple):
     pieces: list[TransformerPiece]
     clearance: float
     steps: tuple[str, ...]
+
+    def after(self, pieces: list[TransformerPiece], step: str) -> "Built":
+        """The same after some pieces, if there are any."""
+        return Built([*pieces, *self.pieces], self.clearance, (step, *self.steps)) if pieces else self
 
 
 def by_atoms(
@@ -82,17 +87,23 @@ def _targets(sources: list[Measure], targets: list[Measure], rng: np.random.Gene
     """The targets as they are, or moved apart by attention that is undone at the end.
 
     Where measures share some of their target atoms, or have antipodal ones, that is possible; where equal measures are
-    wanted, or atoms merge, it is not, and a gate merges what shares a place.
+    wanted, or atoms merge, it is not, and a gate merges what shares a place. Targets that are all in one small cap are
+    spread before.
     """
     side = Side.of(targets)
+    spread = spreading(side.x)
+    if spread:
+        side = TransformerSchedule(spread).moved(side)
+        targets = side.split()
+    home = list(TransformerSchedule(spread).reversed().pieces) if spread else []
     group = groups(side.x)
     shared = len(group) > group.max() + 1 or antipodal(side.x)
     merging = any(len(source.x) > len(target.x) for source, target in zip(sources, targets, strict=True))
     if not shared or merging or equal_pair(targets) is not None:
-        return _Goal(side, [], ())
+        return _Goal(side, home, ("undo",) if home else ())
     pieces = separating(side, rng)
     moved = TransformerSchedule(pieces).moved(side)
-    return _Goal(moved, list(TransformerSchedule(pieces).reversed().pieces), ("undo",))
+    return _Goal(moved, [*TransformerSchedule(pieces).reversed().pieces, *home], ("undo",))
 
 
 def _walked(first: Side, last: Side, eps: float, rng: np.random.Generator) -> Built:
@@ -124,6 +135,18 @@ def by_average(sources: list[Measure], targets: list[Measure], eps: float, rng: 
     return Built(pieces, averaged.matched.clearance, (*steps, "average", "match", *merge))
 
 
+def by_average_or_atoms(
+    sources: list[Measure], targets: list[Measure], eps: float, rng: np.random.Generator
+) -> Built:
+    """The few pieces of averaging; where barycentres do not tell measures apart, a band for every atom."""
+    try:
+        return by_average(sources, targets, eps, rng)
+    except InputError:
+        if sum(len(source.x) for source in sources) > FEW:
+            raise
+        return by_atoms(sources, targets, eps, rng)
+
+
 class _Averaged(NamedTuple):
     piece: TransformerPiece
     matched: Matched
@@ -153,7 +176,7 @@ def _collapsing(side: Side, rng: np.random.Generator) -> tuple[list[TransformerP
             gathered = gathering(side.x, rng) if gathered is None else gathered
             start = [*gathered]
         if draw % WAYS:
-            alpha = _unit(rng.normal(size=side.x.shape[1]))
+            alpha = unit(rng.normal(size=side.x.shape[1]))
             start.append(rank_one_attention(alpha, float(rng.uniform(0.5, 3.0))))
         if _makes_points(side, start):
             steps = (("gather",) if draw >= WAYS else ()) + (("disentangle",) if draw % WAYS else ())
@@ -196,7 +219,7 @@ def by_isolation(sources: list[Measure], targets: list[Measure], eps: float, rng
     gathered = gathering(side.x, rng)
     moved = TransformerSchedule(gathered).moved(side)
     alone = isolating(moved)
-    centres = _centres(TransformerSchedule(alone).moved(moved))
+    centres = _centres(TransformerSchedule(alone).moved(moved) if alone else moved)
     matched = bands(centres, there.places, rng, CLUSTERS)
     steps = ("gather", "isolate", "match", *(("merge",) if there.gates else ()))
     return Built([*gathered, *alone, *matched.pieces, *there.gates], matched.clearance, steps)
@@ -209,8 +232,4 @@ def diameters(side: Side) -> np.ndarray:
 
 
 def _centres(side: Side) -> np.ndarray:
-    return _unit(np.add.reduceat(side.w[:, None] * side.x, side.starts))
-
-
-def _unit(v: np.ndarray) -> np.ndarray:
-    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+    return unit(np.add.reduceat(side.w[:, None] * side.x, side.starts))

@@ -20,7 +20,7 @@ from scipy.integrate import solve_ivp
 
 from ...spaces import Number, Numbers
 from ._checked import direction, duration, signed
-from ._measure import Side
+from ._measure import Side, unit
 from .piece import Role, TransformerPiece
 
 
@@ -40,14 +40,15 @@ def rank_one_attention(alpha: Numbers, T: Number, *, speed: Number = 1.0, role: 
 def boosted(x: np.ndarray, e: np.ndarray, tau: float | np.ndarray) -> np.ndarray:
     """$B_\\tau^e(x)$ for points `(..., d)`; `tau` one number, or one for each."""
     s = x @ e
+    ahead, behind = np.sum((x + e) ** 2, axis=-1) / 2, np.sum((x - e) ** 2, axis=-1) / 2  # 1 + s, 1 - s, every digit
     # Divided by e^|tau|, which would overflow.
     up, down = np.exp(np.minimum(2 * np.asarray(tau), 0.0)), np.exp(np.minimum(-2 * np.asarray(tau), 0.0))
-    one, cosh, sinh = np.exp(-np.abs(tau)), (up + down) / 2, (up - down) / 2
-    below = cosh + s * sinh
-    moved = (one * np.ones_like(s))[..., None] * x + ((cosh - one) * s + sinh)[..., None] * e
+    below, along = (up * ahead + down * behind) / 2, (up * ahead - down * behind) / 2
+    across = np.exp(-np.abs(tau)) * np.ones_like(s)
+    moved = across[..., None] * (x - s[..., None] * e) + along[..., None] * e
     moved = moved / np.where(below > 0, below, 1)[..., None]
     moved = np.where((below > 0)[..., None], moved, x)  # x = -e, to the last digit
-    return moved / np.linalg.norm(moved, axis=-1, keepdims=True)
+    return unit(moved)
 
 
 def log_det_boost(x: np.ndarray, e: np.ndarray, tau: float) -> np.ndarray:

@@ -6,6 +6,7 @@ r"""What a piece does, read off its weights.
 | $V = 0$, $U = z^\top$, $W \parallel z$ | cap gate | `gate_moved` |
 | $V = 0$, $U = 1\gamma^\top$, $b = (\varepsilon, 0, -\varepsilon)$, $W = c\,\omega(1, -2, 1)$ | band | `band_moved` |
 | $V = c\,\alpha\alpha^\top$, $B = 0$, $W = 0$ | a boost by $\tau$ of the scalar equation | `rank_one_times` |
+| $V = cI$, $B = 0$, $W = 0$ | a Lorentz transformation of $(1, x)$ | `averaged` |
 
 Other pieces are integrated. Nothing is remembered beside the weights: a piece from a file, or of a user's own, has the
 same maps.
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._measure import Side
-from .attention import integrated
+from .attention import averaged, integrated
 from .boost import boosted, rank_one_times
 from .cap_gate import gate_moved
 from .hat_band import band_moved
@@ -38,7 +39,7 @@ def form_of(piece: TransformerPiece) -> Form:
     if not piece.attends:
         found = _rest(piece) or _boost(piece) or _gate(piece) or _band(piece)
     else:
-        found = None if piece.B.any() or piece.W.any() else _rank_one(piece)
+        found = None if piece.B.any() or piece.W.any() else _rank_one(piece) or _averaging(piece)
     return found or Form("integrated", lambda side, t: integrated(piece, side, t))
 
 
@@ -96,6 +97,13 @@ def _rank_one(piece: TransformerPiece) -> Form | None:
         return boosted(side.x, alpha, rank_one_times(side, alpha, t, speed)[side.owner])
 
     return Form("rank-one attention", moved)
+
+
+def _averaging(piece: TransformerPiece) -> Form | None:
+    speed = float(piece.V[0, 0])
+    if speed == 0 or not np.array_equal(piece.V, speed * np.eye(piece.d)):
+        return None
+    return Form("averaging", lambda side, t: averaged(side, t, speed))
 
 
 def _same(a: np.ndarray | np.floating, b: np.ndarray | float) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from ...errors import InputError, shown
-from ...spaces import Key, Number, generator
-from ._checked import positive
+from ...spaces import Key, Number
+from ._checked import draws, positive
+from ._destinations import antipodal
 from ._measure import Side, measures
 from .attention import softmax_attention
 from .boost import boost, boosted, rank_one_attention
@@ -46,7 +47,7 @@ def disentangle(
     """
     if not isinstance(method, str) or method not in get_args(Way):
         raise InputError(f"method = {shown(method)}; choose one of {', '.join(get_args(Way))}.")
-    side, rng = Side.of(measures("clouds", clouds)), generator(key)
+    side, rng = Side.of(measures("clouds", clouds)), draws(key)
     if method == "isolate":
         from .isolate import isolating
 
@@ -65,15 +66,26 @@ def separation(x: np.ndarray) -> float:
 def separating(
     side: Side, rng: np.random.Generator, method: Literal["generic", "softmax"] = "generic", beta: float = 1.0
 ) -> list[TransformerPiece]:
-    """The pieces of the best draw; after a boost where a barycentre is zero, since attention would not move it."""
+    """The pieces of the best draw; after a boost where attention does not part what it should.
+
+    That is where a barycentre is zero, which rests, and where measures are reflections of each other in the origin,
+    which they stay: antipodal atoms would stand in each other's way.
+    """
     draw: Callable[..., Any] = {"generic": _generic, "softmax": _softmax}[method]
-    first = []
-    if np.linalg.norm(np.add.reduceat(side.w[:, None] * side.x, side.starts), axis=1).min() < RESTING:
-        e = rng.normal(size=side.x.shape[1])
-        first = [boost(e / np.linalg.norm(e), 1.0, role="separate")]
-        side = TransformerSchedule(first).moved(side)
-    tried = [draw(side, rng, beta) for _ in range(DRAWS[method])]
-    return [*first, *max(tried, key=lambda one: one[1])[0]]
+    means = np.add.reduceat(side.w[:, None] * side.x, side.starts)
+    if np.linalg.norm(means, axis=1).min() >= RESTING:
+        pieces = _best(draw, side, rng, beta, DRAWS[method])
+        if not antipodal(side.x) or not antipodal(TransformerSchedule(pieces).moved(side).x):
+            return pieces
+    e = rng.normal(size=side.x.shape[1])
+    first = boost(e / np.linalg.norm(e), 1.0, role="separate")
+    return [first, *_best(draw, TransformerSchedule([first]).moved(side), rng, beta, DRAWS[method])]
+
+
+def _best(
+    draw: Callable[..., Any], side: Side, rng: np.random.Generator, beta: float, count: int
+) -> list[TransformerPiece]:
+    return max((draw(side, rng, beta) for _ in range(count)), key=lambda one: one[1])[0]
 
 
 def _generic(side: Side, rng: np.random.Generator, beta: float) -> tuple[list[TransformerPiece], float]:

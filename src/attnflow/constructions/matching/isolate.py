@@ -30,7 +30,7 @@ ALIKE = 1e-5  # the least angle between barycentres
 def isolate(
     clouds: Sequence[Any], j: Count, *, T: Number | None = None, diameter: Number = 1e-12
 ) -> list[TransformerPiece]:
-    """The $2(d - 1) + 1$ pieces that make a point of cloud j and leave all others where they are.
+    """The $2(d - 1) + 1$ pieces that make a point of cloud j and leave all others where they are; none for a point.
 
     **Arguments:** `clouds`, arrays `(n, d)` or pairs of them and weights, best after `gather_orthant`; `T`, the time of
     an attention piece, by default long enough; `diameter` of cloud j in the end.
@@ -46,13 +46,15 @@ def isolating(side: Side, diameter: float = 1e-12) -> list[TransformerPiece]:
     for j in range(len(side.starts)):
         block = isolated(side, j, diameter)
         pieces += block
-        side = TransformerSchedule(block).moved(side)
+        side = TransformerSchedule(block).moved(side) if block else side
     return pieces
 
 
 def isolated(side: Side, j: int, diameter: float = 1e-12, T: float | None = None) -> list[TransformerPiece]:
     """Make a point of measure j: attention, gate, attention reversed. `T` is the time of a piece, by default enough."""
     direction = _direction(side, j)
+    if np.max(np.linalg.norm(side.x[side.owner == j] - direction, axis=1)) <= diameter / 2:
+        return []
     basis = np.linalg.svd(direction[None])[2][1:]
     tried = []
     for time in TIMES if T is None else (T,):

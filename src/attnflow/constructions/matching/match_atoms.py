@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Key, Number, generator
-from ._checked import positive
-from ._measure import Side, measures
+from ...spaces import Key, Number
+from ._checked import draws, positive
+from ._measure import Side, angles, measures, unit
 from .hat_band import hat_band
 from .order import best_order, clearances
 from .piece import TransformerPiece
@@ -54,32 +54,37 @@ def match_atoms(
     x, y = Side.of(measures("clouds", clouds)), Side.of(measures("targets", targets))
     if x.x.shape != y.x.shape or (x.starts != y.starts).any():
         raise InputError("clouds and targets have different sizes; give one target (n, d) for each cloud (n, d).")
-    return bands(x.x, y.x, generator(key), share=positive("share", share))
+    return bands(x.x, y.x, draws(key), share=positive("share", share))
 
 
 def bands(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, share: float = SHARE) -> Matched:
     """The same for atoms side by side, `x (M, d)` to `y (M, d)`."""
     x = x.copy()
     pieces, least = [], np.inf
-    angle = _angles(x, y)
+    angle = angles(x, y)
     for k in np.flatnonzero(angle > FAR):
         halt, gamma, clear = _halt(int(k), x, y, rng)
+        _check_free(int(k), clear)
         pieces.append(walk(x[k], halt, gamma, share * clear))
         x[k], least = halt, min(least, clear)
-    moving = np.flatnonzero(_angles(x, y) > SAME)
+    moving = np.flatnonzero(angles(x, y) > SAME)
     gamma = np.zeros_like(x)
     gamma[moving] = _normals(moving, x, y, rng)
     order = _order(gamma, x, y, moving)
     clear = clearances(gamma, x, y, order)
     for k in order[np.isin(order, moving)]:
-        if not clear[k] > LEAST:
-            raise Blocked(
-                f"atom {k} cannot move without another one: atoms are within {clear[k]:.1g} of its great circle; move "
-                "them apart before, or take another key."
-            )
+        _check_free(int(k), float(clear[k]))
         pieces.append(walk(x[k], y[k], gamma[k], share * min(float(clear[k]), 1.0)))
         least = min(least, float(clear[k]))
     return Matched(pieces, order, least)
+
+
+def _check_free(k: int, clear: float) -> None:
+    if not clear > LEAST:
+        raise Blocked(
+            f"atom {k} cannot move without another one: atoms are within {clear:.1g} of its great circle; move them "
+            "apart before, or take another key."
+        )
 
 
 def _order(gamma: np.ndarray, x: np.ndarray, y: np.ndarray, moving: np.ndarray) -> np.ndarray:
@@ -91,12 +96,8 @@ def _order(gamma: np.ndarray, x: np.ndarray, y: np.ndarray, moving: np.ndarray) 
     return np.concatenate([resting, moving[chosen]])
 
 
-def _angles(x: np.ndarray, y: np.ndarray) -> Any:
-    return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
-
-
 def walk(x: np.ndarray, y: np.ndarray, gamma: np.ndarray, eps: float) -> TransformerPiece:
-    angle = float(_angles(x, y))
+    angle = float(angles(x, y))
     across = y - (x @ y) * x
     across /= np.linalg.norm(across)
     phi = (angle + np.pi) / 2
@@ -124,27 +125,23 @@ def _normals(which: np.ndarray, x: np.ndarray, y: np.ndarray, rng: np.random.Gen
 
 def orthogonal_draws(x: np.ndarray, y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Unit vectors `(k, count, d)` orthogonal to both points of their row; twice, for the last digits."""
-    draws = rng.normal(size=(len(x), count, x.shape[1]))
-    across = _unit(y - np.sum(x * y, axis=1, keepdims=True) * x)
-    across = _unit(across - np.sum(x * across, axis=1, keepdims=True) * x)
+    normals = rng.normal(size=(len(x), count, x.shape[1]))
+    across = unit(y - np.sum(x * y, axis=1, keepdims=True) * x)
+    across = unit(across - np.sum(x * across, axis=1, keepdims=True) * x)
     for _ in range(2):
         for one in (x, across):
-            draws = draws - np.einsum("kjd,kd->kj", draws, one)[:, :, None] * one[:, None, :]
-        draws = _unit(draws)
-    return draws
+            normals = normals - np.einsum("kjd,kd->kj", normals, one)[:, :, None] * one[:, None, :]
+        normals = unit(normals)
+    return normals
 
 
 def _halt(k: int, x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
     """A point to stop at on the way to the antipode, with the band that leads there past all others."""
-    draws = rng.normal(size=(256, x.shape[1]))
-    draws = _unit(draws - np.outer(draws @ x[k], x[k]) + 0.3 * rng.normal(size=(256, 1)) * x[k])
-    here = np.tile(x[k], (len(draws), 1))
-    gamma = orthogonal_draws(here, draws, 1, rng)[:, 0]
+    halts = rng.normal(size=(256, x.shape[1]))
+    halts = unit(halts - np.outer(halts @ x[k], x[k]) + 0.3 * rng.normal(size=(256, 1)) * x[k])
+    here = np.tile(x[k], (len(halts), 1))
+    gamma = orthogonal_draws(here, halts, 1, rng)[:, 0]
     others = np.delete(np.concatenate([x, y]), [k, k + len(x)], axis=0)
     away = np.abs(gamma @ others.T).min(axis=1, initial=np.inf)
-    best = int(np.argmax(np.minimum(away, np.linalg.norm(draws[:, None] - others, axis=2).min(axis=1, initial=np.inf))))
-    return draws[best], gamma[best], float(min(away[best], 1.0))
-
-
-def _unit(v: np.ndarray) -> np.ndarray:
-    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+    best = int(np.argmax(np.minimum(away, np.linalg.norm(halts[:, None] - others, axis=2).min(axis=1, initial=np.inf))))
+    return halts[best], gamma[best], float(min(away[best], 1.0))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
@@ -16,8 +15,8 @@ from ...flows import Info, Outcome, Run
 from ...models import TransformerBlock
 from ...spaces import Count, Key, Number, key_or_fixed
 from ._measure import Measure
-from ._problem import Problem, drawn
-from ._report import MatchingReport, Verification, distance, report, verification
+from ._problem import Problem
+from ._report import Another, MatchingReport, Verification, distance, report, verification
 from .schedule import TransformerSchedule
 
 Camera = tuple[float | int, float | int]  # elevation and azimuth in degrees
@@ -31,7 +30,8 @@ class MeasureMatching:
     `matching(clouds)` moves any clouds by closed forms; `schedule` holds the weights, `model` is the transformer for
     `af.simulate`. `sources` and `targets` are the measures it was built for, pairs of points and weights; where a
     source was a law, that is the sample that was drawn. `clearance` is the smallest distance of an atom from the middle
-    of a band that must not move it; `steps` says what was done, `seconds` how long it took.
+    of a band that must not move it; `another` is where another sample of the laws among the sources comes to; `steps`
+    says what was done, `seconds` how long it took.
     """
 
     schedule: TransformerSchedule
@@ -40,6 +40,7 @@ class MeasureMatching:
     clearance: float
     steps: tuple[str, ...]
     seconds: dict[str, float]
+    another: Another
 
     @property
     def sources(self) -> list[Measure]:
@@ -72,21 +73,19 @@ class MeasureMatching:
         """Counts of pieces against those of the theorems, norms, clearance, distances, and where the time goes."""
         return report(self)
 
-    def verify(self, *, rtol: Number = 1e-10, atol: Number = 1e-12, key: Key | None = None) -> Verification:
+    def verify(
+        self, *, rtol: Number | None = None, atol: Number | None = None, key: Key | None = None
+    ) -> Verification:
         """Integrate the model by `af.simulate` with an adaptive solver, and measure $W_2$ to every target.
 
-        Of a law another sample is drawn with `key`, moved by closed forms, and compared as well.
+        `rtol` is by default $10^{-10}$, less where bands are narrow, and `atol` a hundredth of it. Of a law another
+        sample is drawn with `key`, moved by closed forms, and compared as well.
         """
         return verification(self, rtol, atol, key_or_fixed(key))
 
     def fresh(self, n: Count, *, key: Key) -> list[Measure]:
         """Sources again: another sample of n tokens of every law, and measures as they were given."""
-        n = whole("n", n)
-        found = []
-        for j, (law, one) in enumerate(zip(self.problem.laws, self.sources, strict=True)):
-            points = one.x if law is None else np.asarray(drawn(law, n, jax.random.fold_in(key, j)), float)
-            found.append(one if law is None else Measure(points, np.full(len(points), 1 / len(points))))
-        return found
+        return self.problem.fresh(whole("n", n), key)
 
     def run(self, frames: Count = 4) -> Run:
         """All measures side by side as one `Run`, for `af.plot.tokens` and `af.animate`; `frames` times in a piece.

@@ -59,7 +59,7 @@ class TransformerPiece:
             array = given.get(name, np.zeros(shape))
             if array.shape != shape or m > d:
                 raise InputError(f"{name} has shape {array.shape} in place of {shape}; take m <= d neurons.")
-            given[name] = np.array(array)  # a copy: a piece does not change with the user's array
+            given[name] = array + 0.0  # a copy: a piece does not change with the user's array; and no zero has a sign
         if not isinstance(role, str) or role not in ROLES:
             raise InputError(f"role = {shown(role)}; choose one of {', '.join(ROLES)}.")
         time = number("T", T)

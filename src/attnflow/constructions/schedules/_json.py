@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import shown
-from ...files import parse_json, read_json
+from ...files import check_format, parse_json, read_json
 
 FORMAT = "attnflow schedule 1"
 
@@ -27,16 +27,15 @@ def read(path: str | os.PathLike, kinds: dict[str, Callable[..., Any]]) -> Any:
     return read_json(path, lambda record: _whole(record, kinds), "schedule", "`save` or `to_json`")
 
 
-def parsed(text: str, kinds: dict[str, Callable[..., Any]]) -> Any:
+def from_text(text: str, kinds: dict[str, Callable[..., Any]]) -> Any:
     """The piece in a text."""
     remedy = "give what `save` or `to_json` wrote"
     return parse_json(text, lambda record: _whole(record, kinds), "schedule", "this text", remedy)
 
 
 def _whole(record: Any, kinds: dict[str, Callable[..., Any]]) -> Any:
-    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
-    return _piece(record, kinds)
+    check_format(record, FORMAT)
+    return _piece({name: value for name, value in record.items() if name != "format"}, kinds)
 
 
 def _record(piece: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError, shown
 from ...files import write_atomically
 from ...spaces import Numbers
-from ._json import parsed, read, written
+from ._json import from_text, read, written
 from ._tiles import Moved, in_tiles
 from .checked import points
 
@@ -103,7 +103,7 @@ class AbstractPiece(abc.ABC):
     @classmethod
     def from_json(cls: type[P], text: str) -> P:
         """The piece that `to_json` wrote; other texts are refused in a sentence."""
-        return _of_kind(cls, parsed(text, _kinds()))
+        return _of_kind(cls, from_text(text, _kinds()))
 
     @classmethod
     def load(cls: type[P], path: str | os.PathLike) -> P:

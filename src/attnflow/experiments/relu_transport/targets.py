@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy
 
-    from attnflow.constructions.transport.laws import AbstractLaw, GaussianMixture
+    from attnflow.constructions.transports.laws import AbstractLaw, GaussianMixture
 
 PLANE = ("mix2", "mix3", "moons")
 LINE = ("mix2", "mix3")

@@ -109,7 +109,7 @@ def _maps(cell: Cell) -> "xarray.Dataset":
     z, side, up = np.eye(3)
     turned = (z + side) / 2**0.5
     pieces = {
-        "boost": made.boost(side, 0.5),
+        "boost": made.boost(side, 0.2),
         "cap gate": made.cap_gate(z, np.cos(0.7), 6.0),
         "band": made.hat_band(up, turned, 0.45, 1.0),
     }

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from ... import Cell, Experiment
-from .claims import CLAIMS, DIMENSIONS, EPS, PAIRS, SAMPLES, TARGETS
+from .claims import CLAIMS, DIMENSIONS, EPS, PAIRS, SAMPLES, TARGETS, TOKENS
 from .figures import (
     averaging_to_points,
     distances_along_the_schedule,
     families_on_the_sphere,
+    laws_and_other_samples,
     order_of_the_atoms,
     words_on_the_sphere,
 )
@@ -28,6 +29,7 @@ def cells(scale: str) -> list[Cell]:
         *({"part": "theorem", "d": d} for d in (3, 4, 5) if d != 4 or full),
         *({"part": "targets", "kind": kind} for kind in TARGETS),
         *({"part": "laws", "atoms": atoms} for atoms in (1, 3)),
+        *({"part": "samples", "n": n} for n in TOKENS[: 3 if full else 2]),
         {"part": "order"},
         {"part": "words"},
     ]
@@ -42,6 +44,7 @@ def compute(cell: Cell) -> "xarray.Dataset":
         "theorem": _theorem,
         "targets": _targets,
         "laws": _laws,
+        "samples": _samples,
         "order": _order,
         "words": _words,
     }
@@ -234,15 +237,42 @@ def _laws(cell: Cell) -> "xarray.Dataset":
     import numpy as np
     import xarray
 
-    import attnflow as af
-
     from ..data_sets import caps, rng_of, unit
 
     atoms, rng = cell["atoms"], rng_of(cell["seed"], 200 + cell["atoms"])
     laws = caps(rng, 3, 3, 0.25)
     targets = [(unit(rng.normal(size=(atoms, 3))), rng.dirichlet(np.full(atoms, 8.0))) for _ in laws]
-    matching = af.match_measures(laws, targets, samples=SAMPLES)
-    return xarray.Dataset(_numbers(matching))
+    return xarray.Dataset(_numbers(_matched(laws, targets, SAMPLES)))
+
+
+def _matched(laws: list[Any], targets: list[Any], samples: int) -> Any:
+    """The matching, without the warning about other samples: they are looked at here."""
+    import warnings
+
+    import attnflow as af
+    from attnflow.errors import AttnflowWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AttnflowWarning)
+        return af.match_measures(laws, targets, samples=samples)
+
+
+def _samples(cell: Cell) -> "xarray.Dataset":
+    """Two laws to two atoms each: the mass of another sample that goes astray, and what chance makes of it anyway."""
+    import numpy as np
+    import xarray
+
+    from ..data_sets import caps, rng_of, unit
+
+    n, astray, chance = cell["n"], [], []
+    for draw in range(4):
+        rng = rng_of(cell["seed"], 220 + draw)
+        laws, masses = caps(rng, 2, 3, 0.25), rng.uniform(0.25, 0.75, 2)
+        targets = [(unit(rng.normal(size=(2, 3))), [v, 1 - v]) for v in masses]
+        astray.append(_matched(laws, targets, n).another.astray)
+        chance.append(np.sqrt(2 / np.pi * 2 * masses * (1 - masses) / n))
+    dims = ("draw", "measure")
+    return xarray.Dataset({"astray": (dims, np.stack(astray)), "chance": (dims, np.stack(chance))})
 
 
 def _order(cell: Cell) -> "xarray.Dataset":
@@ -319,6 +349,7 @@ EXPERIMENT = Experiment(
         distances_along_the_schedule,
         words_on_the_sphere,
         averaging_to_points,
+        laws_and_other_samples,
         order_of_the_atoms,
     ],
 )

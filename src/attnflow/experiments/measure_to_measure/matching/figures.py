@@ -112,7 +112,34 @@ def averaging_to_points(results: Results) -> Any:
         )
         for ax in (left, right):
             ax.grid()
-        left.legend()
+        left.legend(loc="upper right")
+    return figure
+
+
+def laws_and_other_samples(results: Results) -> Any:
+    """Two laws with a density to two atoms each, four draws: the part of another sample, of the same size as the one
+    that the transformer was built for, that goes to the wrong atom. The line is what two samples differ by on either
+    side of a fixed rim, the mean over draws.
+    """
+    import numpy as np
+
+    from attnflow import plot
+
+    with plot.style():
+        figure = plot.new_figure(4.8, 3.4)
+        axes, chance = figure.subplots(), []
+        rows = sorted((cell["n"], data) for cell, data in results.where(part="samples"))
+        for n, data in rows:
+            values = np.maximum(data["astray"].values.ravel(), 0.1 / n)
+            axes.loglog([n] * len(values), values, "o", ms=4.5, color=plot.PALETTE["blue"], mec="white", mew=0.4)
+            chance.append(float(data["chance"].mean()))
+        tokens = [n for n, _ in rows]
+        axes.loglog(tokens, chance, color="#333333", lw=1.0, label="of two samples, by chance")
+        axes.minorticks_off()
+        axes.set_xticks(tokens, [f"{n:,}" for n in tokens])
+        axes.set(xlabel="tokens of a sample", ylabel="mass astray")
+        axes.grid()
+        axes.legend()
     return figure
 
 
