@@ -353,10 +353,10 @@ def test_one_neuron_at_a_time_has_the_field_as_its_mean():
 
 def test_random_switching_has_the_predicted_size():
     """Row 15, smaller: the mean square of few draws, and the neurons in turn."""
-    parts = [{"part": "field"}, {"part": "random", "pieces": 1024, "repeats": 24}, {"part": "in turn", "pieces": 1024}]
+    parts = [{"part": "field"}, {"part": "random", "pieces": 1024, "repeats": 48}, {"part": "in turn", "pieces": 1024}]
     field, drawn, turn = (switching.compute({**cell, "seed": 1}) for cell in parts)
     ratio = 1024 * drawn["square"] / float(field["fluctuation"]) ** 2
-    assert abs(float(ratio.mean()) - 1) < 5 * float(ratio.std()) / 24**0.5 < 1.2
+    assert abs(float(ratio.mean()) - 1) < 5 * float(ratio.std()) / 48**0.5 < 1.2
     assert float(turn["rms"]) < 0.2 * float(np.sqrt(drawn["square"].mean()))
 
 

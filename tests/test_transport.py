@@ -420,7 +420,7 @@ NAN = np.where(np.arange(400).reshape(200, 2) == 7, np.nan, CLOUD)
         (lambda: af.transport(PLANE, CLOUD, method="knots"), "needs two laws on the line"),
         (lambda: af.transport(laws.Student(3, 2), CLOUD, method="ridge"), "not Gaussian"),
         (lambda: af.transport(PLANE, CLOUD, budget=2), "too small"),
-        (lambda: af.transport(PLANE, 1e3 * CLOUD, budget=4, method="ridge"), "switches are too few"),
+        (lambda: af.transport(PLANE, 1e3 * CLOUD, budget=3, method="ridge"), "switches are too few"),
         (lambda: af.transport(PLANE, CLOUD, condition=[0, 1]), "leave at least one"),
         (lambda: af.transport(NORMAL, CLOUD, condition=[2]), "too large"),
         (lambda: af.transport(laws.UniformBox(), targets.in_plane("moons")), "take a larger one"),

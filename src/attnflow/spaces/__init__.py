@@ -12,6 +12,7 @@ from ._cloud import check_weights as check_weights
 from ._cloud import log_weights as log_weights
 from ._cloud import warn_if_narrowed as warn_if_narrowed
 from ._law import checked_key as checked_key
+from ._law import draws as draws
 from ._law import generator as generator
 from ._law import key_or_fixed as key_or_fixed
 from ._space import AbstractSpace as AbstractSpace

@@ -40,3 +40,8 @@ def generator(key: Any) -> np.random.Generator:
     key = key_or_fixed(key)
     words = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
     return np.random.default_rng(np.asarray(words)[::-1])
+
+
+def draws(key: Any) -> np.random.Generator:
+    """Numbers of NumPy's generator for a random key; none of them are those of a user's generator of the same seed."""
+    return generator(key).spawn(1)[0]

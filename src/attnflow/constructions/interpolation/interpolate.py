@@ -6,7 +6,7 @@ import jax
 
 from ...checks import flag
 from ...errors import InputError
-from ...spaces import Key, generator, key_or_fixed
+from ...spaces import Key, draws, key_or_fixed
 from ._arithmetic import FLOATS, RATIONALS
 from ._build import build
 from ._data import Sequences, problem, sequences
@@ -54,7 +54,7 @@ def interpolate(
     known = problem(x, y)
 
     def attempt(code: bool, draw: int) -> InterpolatingTransformer:
-        rng = generator(jax.random.fold_in(key, draw) if draw else key)
+        rng = draws(jax.random.fold_in(key, draw) if draw else key)
         blocks, kappa, isolation = build(known, arithmetic, code=code, rng=rng)
         network = InterpolatingTransformer(blocks, arithmetic, x, y, _plain(kappa), _plain(isolation))
         error = network.verify().relative_error

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...checks import whole
 from ...errors import InputError
-from ...spaces import Key, generator
+from ...spaces import Key, draws
 from ..schedules.densities import BaseDensity, log_density_of
 from ..schedules.folding import Grid
 from ._cells import cell_moves
@@ -78,7 +78,7 @@ class MapReport:
 def report(
     flow: "CellFlow", given: GivenMap | None, count: Any, key: Key | None, base: BaseDensity | None
 ) -> MapReport:
-    m, grid, rng = whole("points", count, least=2, most=10**8), flow.grid, generator(key)
+    m, grid, rng = whole("points", count, least=2, most=10**8), flow.grid, draws(key)
     x = grid.lower + grid.sides * rng.random((m, grid.d))
     r, wanted = _relative_density(base, x, grid), _images(flow, given, x)
     mass = r.mean()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...checks import whole
-from ...spaces import Key, generator
+from ...spaces import Key, draws
 from ._cells import cell_moves
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Verification:
 
 def verification(flow: "CellFlow", count: Any, key: Key | None) -> Verification:
     m, grid = whole("points", count, most=10**8), flow.grid
-    x = grid.lower + grid.sides * generator(key).random((m, grid.d))
+    x = grid.lower + grid.sides * draws(key).random((m, grid.d))
     ramps = flow.in_ramps(x)
     x = x[~ramps]
     wanted = cell_moves(x, grid, flow.tau, flow.stretch)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...checks import whole
 from ...errors import InputError
-from ...spaces import Key, Numbers, generator
+from ...spaces import Key, Numbers, draws
 from ..schedules import Schedule
 from ..schedules.checked import doubles
 
@@ -40,7 +40,7 @@ def maurey_schedule(W: Numbers, A: Numbers, b: Numbers, pieces: int, *, key: Key
     if not (size.sum(axis=1) > 0).all():
         raise InputError("the neurons move nothing during some part of the time; leave it out.")
     p = size / size.sum(axis=1, keepdims=True)
-    j = _drawn(p, part, generator(key).random(n))
+    j = _drawn(p, part, draws(key).random(n))
     return Schedule.from_arrays(w[part, j] / p[part, j][:, None], a[part, j], bias[part, j], 1 / n)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...checks import finite_array, number
 from ...errors import InputError
-from ...spaces import Key, generator
 
 UNIT = 1e-9  # how far a direction may be from length one before it is refused
 
@@ -29,11 +28,6 @@ def orthogonal(gamma: np.ndarray, omega: np.ndarray) -> None:
         raise InputError("a band has three neurons and needs d >= 3; on the circle it holds two points at most.")
     if not abs(gamma @ omega) <= UNIT:
         raise InputError(f"<gamma, omega> = {gamma @ omega:.3g}; take omega orthogonal to gamma.")
-
-
-def draws(key: Key | None) -> np.random.Generator:
-    """Numbers by chance; none of them are those of a user's own generator with the same seed."""
-    return generator(key).spawn(1)[0]
 
 
 def duration(T: Any) -> float:

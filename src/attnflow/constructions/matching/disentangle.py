@@ -12,8 +12,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from ...errors import InputError, shown
-from ...spaces import Key, Number
-from ._checked import draws, positive
+from ...spaces import Key, Number, draws
+from ._checked import positive
 from ._destinations import antipodal
 from ._measure import Side, measures
 from .attention import softmax_attention

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Key
-from ._checked import draws
+from ...spaces import Key, draws
 from ._measure import Side, measures
 from .boost import boost, boosted
 from .piece import TransformerPiece

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...spaces import Key, Number
-from ._checked import draws, positive
+from ...spaces import Key, Number, draws
+from ._checked import positive
 from ._measure import Side, angles, measures, unit
 from .hat_band import hat_band
 from .order import best_order, clearances

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...checks import number, whole
 from ...errors import AttnflowWarning, InputError, shown
-from ...spaces import Count, Key, Number, key_or_fixed
-from ._checked import draws, duration
+from ...spaces import Count, Key, Number, draws, key_or_fixed
+from ._checked import duration
 from ._measure import Side
 from ._problem import Problem, Source, Target, problem
 from ._report import another

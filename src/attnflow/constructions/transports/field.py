@@ -12,7 +12,7 @@ import numpy as np
 
 from ...checks import whole
 from ...errors import InputError, shown
-from ...spaces import Count, Key, Numbers, generator
+from ...spaces import Count, Key, Numbers, draws
 from ..schedules import Schedule
 from ..schedules.checked import points
 from ._condition import coordinates
@@ -66,7 +66,7 @@ def switching_flow(
             raise InputError(f"velocity gives the shape {u.shape} for points {x.shape}; it should be the same.")
         return Drawn(x, u)
 
-    rng = generator(key)
+    rng = draws(key)
     d = draw(0.5, 1, rng.spawn(1)[0]).x.shape[1]
     curve, kept = Curve(draw, True, "the given field"), coordinates(condition, d)
     return followed(curve, n_t, m, method, condition=kept, refine=refine, rng=rng)

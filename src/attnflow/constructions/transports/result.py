@@ -8,7 +8,7 @@ import numpy as np
 
 from ...checks import whole
 from ...errors import InputError, shown
-from ...spaces import Count, Key, Numbers, generator
+from ...spaces import Count, Key, Numbers, draws
 from ..schedules import Schedule
 from ..schedules.checked import doubles, points
 from ._condition import coordinates
@@ -99,7 +99,7 @@ class Transport:
 
         With a condition, `given (n, c)` or `(c,)` holds its values; by default they are those of samples of the target.
         """
-        n, rng = whole("n", n), generator(key)
+        n, rng = whole("n", n), draws(key)
         x = np.empty((n, self.d))
         if self.condition:
             x[:, self.condition] = self._given(n, given, rng)
@@ -110,7 +110,7 @@ class Transport:
 
     def report(self, n: Count = 20_000, *, key: Key | None = None) -> TransportReport:
         """How close the law is to the target: both relative entropies and total variation, with standard errors."""
-        return report_of(self, whole("n", n, least=100), generator(key))
+        return report_of(self, whole("n", n, least=100), draws(key))
 
     def explain(self) -> str:
         """What was built, of what, and what else might have been."""

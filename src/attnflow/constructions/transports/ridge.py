@@ -8,7 +8,7 @@ import numpy as np
 
 from ...checks import whole
 from ...errors import InputError
-from ...spaces import Count, Key, generator
+from ...spaces import Count, Key, draws
 from ..schedules import MonotonePL, Schedule
 from ._knots_of_samples import SampleKnots, best_knots
 from .laws import AbstractLaw, Law, Samples, as_law
@@ -29,7 +29,7 @@ def ridge_gaussianize(target: Law, K: Count = 8, iters: Count = 8, *, key: Key |
     placed by dynamic programming, see docs/theory/relu-transport.md. It realises the claim of arXiv:2412.19366.
     """
     law, K, iters = as_law("target", target), whole("K", K, least=2), whole("iters", iters)
-    rng = generator(key)
+    rng = draws(key)
     held_back = None
     if isinstance(law, Samples):
         shares = law.shares(rng)

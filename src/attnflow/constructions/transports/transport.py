@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ...checks import whole
 from ...errors import InputError, shown
-from ...spaces import Count, Key, generator
+from ...spaces import Count, Key, draws
 from ..schedules import Schedule
 from ._condition import coordinates
 from ._methods import METHODS, AbstractMethod
@@ -61,13 +61,13 @@ def transport(
         )
     if budget is not None:
         whole("budget", budget, least=3)
-    problem = Problem.of(base, target, fixed, 3, generator(key))
+    problem = Problem.of(base, target, fixed, 3, draws(key))
     methods, refused = _possible(method, problem)
     start = time.perf_counter()
     tried: dict[str, tuple[float, Schedule]] = {}
     for one in methods:
         problem = Problem.of(
-            base, target, fixed, one.usual(target.d) if budget is None else int(budget), generator(key)
+            base, target, fixed, one.usual(target.d) if budget is None else int(budget), draws(key)
         )
         schedule = one.build(problem)
         tried[one.name] = (_score(problem, schedule) if len(methods) > 1 else 0.0, schedule)
