@@ -1,6 +1,7 @@
 """The rows of a text table in bounded memory: encoding, separator, and of a huge file the end alone."""
 
 import csv
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import NamedTuple
 from ...errors import FileError, InputError
 from ...files import path_of
 
-SAMPLE = 1 << 16  # bytes that are looked at before reading
 SEPARATORS = (";", "\t", ",", "|", " ")
 LONGEST = 1 << 20  # characters of one line
+SAMPLE = LONGEST  # bytes that are looked at before reading
 
 
 class Layout(NamedTuple):
@@ -23,7 +24,7 @@ class Layout(NamedTuple):
 
 
 def layout(path: Path) -> Layout:
-    """Read from the first 64 kB."""
+    """Read from the first megabyte."""
     try:
         with open(path_of(path), "rb") as file:
             head = file.read(SAMPLE)
@@ -33,6 +34,8 @@ def layout(path: Path) -> Layout:
     encoding = _encoding(head, path)
     text = head.decode(encoding, errors="ignore")
     lines = text.splitlines() if whole else text.splitlines()[:-1]
+    if text.strip() and not lines:
+        raise InputError(f"{path} has a line of more than {LONGEST} characters; it is no table of rows.")
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:200]
     if not lines:
         raise InputError(f"{path} has no rows; give a table with a row for each time.")
@@ -86,7 +89,7 @@ def rows(path: Path, found: Layout, most_bytes: int) -> tuple[Iterator[list[str]
         raise FileError(f"cannot read {path}: {error.strerror or error}.") from error
     skipped = max(0, size - most_bytes)
     if skipped and found.encoding.startswith("utf-16"):
-        raise InputError(f"{path} is larger than {most_bytes / 1e6:.0f} MB and in UTF-16; save it as UTF-8.")
+        raise InputError(f"{path} is larger than {most_bytes / 1e6:.3g} MB and in UTF-16; save it as UTF-8.")
     return _read(path, found, skipped), skipped
 
 
@@ -95,8 +98,6 @@ def _read(path: Path, found: Layout, skipped: int) -> Iterator[list[str]]:
         if skipped:
             raw.seek(skipped)
             raw.readline(LONGEST)  # the rest of a row
-        import io
-
         text = io.TextIOWrapper(raw, encoding=found.encoding, errors="replace", newline="")
         lines = (line for line in _lines(text, path) if line.strip() and not line.lstrip().startswith("#"))
         yield from _split(lines, found.separator, str(path))

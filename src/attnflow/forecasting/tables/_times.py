@@ -9,7 +9,8 @@ import numpy as np
 from ...errors import InputError
 from ._numbers import number_of
 
-NAMES = ("time", "t", "date", "datetime", "timestamp", "zeit", "datum", "temps", "year", "jahr", "index", "")
+SURE = ("time", "date", "datetime", "timestamp", "zeit", "datum")
+NAMES = (*SURE, "t", "temps", "year", "jahr", "index", "")  # times if they grow
 FORMATS = (
     *("%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y-%m", "%Y/%m", "%b %Y", "%B %Y", "%d %b %Y", "%d-%b-%Y"),
     *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y"),
@@ -121,9 +122,10 @@ def axis_of(times: np.ndarray, dates: bool, where: str) -> Axis:
     """The regular axis on which these increasing times lie, up to gaps; refused where there is none."""
     steps = np.diff(times)
     if dates:
-        for found in (_regular(times, "second"), _working_days(times), _months(times)):
-            if found is not None:
-                return found._replace(with_clock=bool((times % DAY).any()))
+        possible = (_regular(times, "second"), _working_days(times), _months(times))
+        found = min((axis for axis in possible if axis is not None), key=lambda axis: axis.place[-1], default=None)
+        if found is not None:  # the one with the fewest gaps
+            return found._replace(with_clock=bool((times % DAY).any()))
     else:
         found = _regular(times, "number")
         if found is not None:

@@ -80,7 +80,7 @@ def _header(found: Layout) -> tuple[list[str], bool]:
         has_header = True  # a column of text below a name
     if not has_header:
         return [str(k + 1) for k in range(usual)], False
-    if len(first) == usual - 1:  # a table of R: the index has no name
+    if len(first) == usual - 1 > 1:  # a table of R: the index has no name
         first = ["", *first]
     names: list[str] = []
     for k, cell in enumerate(first):
@@ -126,7 +126,7 @@ def _gathered(
         kept.append(row)
     notes = []
     if skipped:
-        notes.append(f"the file is large: of it the last {most_bytes / 1e6:.0f} MB were read")
+        notes.append(f"the file is large: of it the last {most_bytes / 1e6:.3g} MB were read")
     if total > len(kept):
         notes.append(f"the last {len(kept)} of {total} rows are used")
     return [list(column) for column in zip(*kept, strict=True)] or [[]], total, notes
@@ -147,7 +147,7 @@ def _time_column(
         stamps, dates = read
         steps = np.diff(stamps)
         ordered = bool((steps > 0).all() or (steps < 0).all())
-        if dates or (ordered and has_header and plain in _times.NAMES):
+        if dates or (has_header and (plain in _times.SURE or (ordered and plain in _times.NAMES))):
             return k
         even = len(steps) > 1 and ordered and np.ptp(steps) <= 1e-6 * abs(steps).max()
         if not has_header and k == 0 and len(names) > 1 and even:
