@@ -12,9 +12,11 @@ from ._files import refuse_to_overwrite
 
 def forecast(
     table: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A table with a row for each time.")],
-    delays: Annotated[int, typer.Option(min=1, help="Rows in the window that a forecast is made from.")],
+    delays: Annotated[int, typer.Option(min=1, help="Rows in the window that a forecast starts from.")],
     horizon: Annotated[int, typer.Option(min=1, help="Rows to forecast.")],
-    time: Annotated[str | None, typer.Option(metavar="NAME", help="The column of times (default: it is found).")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column of times (default: it is found).")
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(metavar="A,B", help="The columns to forecast (default: all that hold numbers).")
     ] = None,
@@ -162,7 +164,8 @@ def _text(summary: dict[str, Any]) -> str:
     ]
     for row in summary["models"]:
         numbers = (row["nrmse"], row["first_step"], row["last_step"])
-        lines.append(f"  {row['model']:<14} " + " ".join(f"{_number(v):>10}" for v in numbers) + f"   {row['diverged']}")
+        shown = " ".join(f"{_number(v):>10}" for v in numbers)
+        lines.append(f"  {row['model']:<14} {shown}   {row['diverged']}")
     lines += ["", summary["verdict"], ""]
     lines.append(f"forecast of {summary['forecast_rows']} rows by {summary['model']}: {summary['forecast']}")
     lines.append(f"report: {summary['report']}")

@@ -114,7 +114,7 @@ def wasserstein1d(x: Numbers, reference: Numbers) -> np.ndarray:
 
 
 class LyapunovEstimate(NamedTuple):
-    """The largest `exponent`, per unit of time, and its `error`: the standard error over ten parts of the trajectory."""
+    """The largest `exponent`, per unit of time, and its `error`: the standard error over ten parts of the path."""
 
     exponent: float
     error: float
@@ -131,12 +131,12 @@ def largest_lyapunov(
     transient: int = 200,
     key: jax.Array | None = None,
 ) -> LyapunovEstimate:
-    r"""The largest Lyapunov exponent of a map by Benettin's method: two copies, drawn together again and again.
+    r"""The largest Lyapunov exponent of a map by Benettin's method: of two copies, set close again and again.
 
-    **Arguments:** `step`, a function of JAX from a state to the next, `dt` later; `start`, a state of any shape, such as
-    the window of a forecaster (see `window_step`); `size` of the perturbation, one number or one for each channel, the
-    last axis (1e-4 standard deviations is usual); `every` so many of the `steps` the distance is measured and set back.
-    Growth in the `transient` is not counted. One compiled program; a trajectory that leaves all bounds gives NaN.
+    **Arguments:** `step`, a function of JAX from a state to the next, `dt` later; `start`, a state of any shape, such
+    as the window of a forecaster (see `window_step`); `size` of the perturbation, one number or one for each channel,
+    the last axis (1e-4 standard deviations is usual); `every` so many of the `steps` the distance is measured and set
+    back. Growth in the `transient` is not counted. One compiled program; a trajectory that leaves all bounds gives NaN.
     """
     if not callable(step):
         raise InputError(f"step = {shown(step)} is not a function; give one from a state to the next.")

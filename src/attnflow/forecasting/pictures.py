@@ -39,7 +39,8 @@ def singular_values(values: Numbers, *, rank: int | None = None) -> Figure:
         ax.semilogy(np.arange(1, len(s) + 1), s / s.max(), "o", ms=4, color=COLOURS[0], mec="white", mew=0.4)
         if rank is not None:
             ax.axvline(rank + 0.5, color=GREY, lw=0.9, ls=(0, (4, 3)))
-            ax.annotate(f"rank {rank}", (rank + 0.5, 1), xytext=(4, -2), textcoords="offset points", fontsize=9, va="top")
+            place = {"xytext": (4, -2), "textcoords": "offset points", "fontsize": 9, "va": "top"}
+            ax.annotate(f"rank {rank}", (rank + 0.5, 1), **place)
         ax.set(xlabel="number", ylabel="singular value / the first")
         ax.grid()
     return figure
@@ -60,8 +61,10 @@ def eigenvalues(values: Any, *, others: Any = None, label: str = "TD-DMD", other
         ax.plot(np.cos(turn), np.sin(turn), color=GREY, lw=0.9)
         for k, (name, eigs, marker) in enumerate(sets):
             face = COLOURS[k] if k == 0 else "none"
-            ax.plot(eigs.real, eigs.imag, marker, ms=5 if k == 0 else 6, mfc=face, mec="white" if k == 0 else COLOURS[k],
-                    mew=0.5 if k == 0 else 1.1, ls="none", label=f"{name}, largest {abs(eigs).max():.4g}")  # fmt: skip
+            edge, width = ("white", 0.5) if k == 0 else (COLOURS[k], 1.1)
+            about = f"{name}, largest {abs(eigs).max():.4g}"
+            marks = {"ms": 5 + k, "mfc": face, "mec": edge, "mew": width, "ls": "none", "label": about}
+            ax.plot(np.real(eigs), np.imag(eigs), marker, **marks)
         reach = 1.12 * max(1.0, *(min(2.0, float(abs(eigs).max())) for _, eigs, _ in sets))
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="real part", ylabel="imaginary part")
         ax.grid()
@@ -77,12 +80,12 @@ def modes(values: Any, *, frequencies: Numbers | None = None, most: int = 4) -> 
     shown_modes = min(table.shape[1], max(1, most))
     with style():
         figure = new_figure(2.5 * shown_modes, 2.6)
-        axes = np.atleast_1d(figure.subplots(1, shown_modes, sharey=True))
+        axes = figure.subplots(1, shown_modes, sharey=True, squeeze=False)[0]
         channels = np.arange(1, len(table) + 1)
         for k, ax in enumerate(axes):
             ax.axhline(0, color=GREY, lw=0.7)
-            ax.plot(channels, table[:, k].real, "o-", ms=3.5, lw=1.1, color=COLOURS[0], label="real")
-            ax.plot(channels, table[:, k].imag, "D--", ms=3, lw=1.1, color=COLOURS[1], label="imaginary")
+            ax.plot(channels, np.real(table[:, k]), "o-", ms=3.5, lw=1.1, color=COLOURS[0], label="real")
+            ax.plot(channels, np.imag(table[:, k]), "D--", ms=3, lw=1.1, color=COLOURS[1], label="imaginary")
             name = f"mode {k + 1}"
             if frequencies is not None:
                 name += f", f = {float(np.asarray(frequencies)[k]):.3g}"
@@ -115,7 +118,8 @@ def attention(weights: Numbers, *, dt: float | int = 1.0, times: Numbers | None 
 
         step = max(1, len(alpha) // 600)
         half = dt / 2 if dt else 0.5
-        extent = (float(when[0]), float(when[-1]) if len(when) > 1 else float(when[0]) + 1, lags[0] - half, lags[-1] + half)
+        until = float(when[-1]) if len(when) > 1 else float(when[0]) + 1
+        extent = (float(when[0]), until, lags[0] - half, lags[-1] + half)
         image = right.imshow(alpha[::step].T, aspect="auto", origin="lower", extent=extent, cmap=HEAT, vmin=0)
         right.set(xlabel="time", ylabel="lag")
         figure.colorbar(image, ax=right, label="attention", pad=0.02)
@@ -145,7 +149,7 @@ def forecast(
     d = min(past.shape[1], MOST_CHANNELS)
     with style():
         figure = new_figure(7.8, 1.0 + 1.55 * d)
-        axes = np.atleast_1d(figure.subplots(d, 1, sharex=True))
+        axes = figure.subplots(d, 1, sharex=True, squeeze=False)[:, 0]
         for k, ax in enumerate(axes):
             ax.axvspan(ahead[0], ahead[-1], color="#F3F4F1", lw=0, zorder=0)
             ax.plot(t, past[:, k], color="#333333", lw=1.2, label="series")
@@ -153,7 +157,8 @@ def forecast(
                 ax.plot(ahead, _table("held_out", held_out)[:, k], color="#333333", lw=1.2)
             if low is not None and high is not None:
                 bottom, top = _table("low", low)[:, k], _table("high", high)[:, k]
-                ax.fill_between(ahead[: len(bottom)], bottom, top, color=COLOURS[0], alpha=0.22, lw=0, label="all seeds")
+                band = {"color": COLOURS[0], "alpha": 0.22, "lw": 0, "label": "all seeds"}
+                ax.fill_between(ahead[: len(bottom)], bottom, top, **band)
             for j, (name, rows) in enumerate(forecasts.items()):
                 rows = _table(name, rows)
                 ax.plot(ahead[: len(rows)], rows[:, k], color=COLOURS[j % 7], ls=DASHES[j % 6], lw=1.5, label=name)
@@ -174,7 +179,7 @@ def phase_portrait(series: Mapping[str, Any], *, names: Sequence[str] = (), dela
         raise InputError(f"series = {shown(series)}; give a mapping of names to rows.")
     with style():
         figure = new_figure(3.2 * len(series), 3.3)
-        axes = np.atleast_1d(figure.subplots(1, len(series), sharex=True, sharey=True))
+        axes = figure.subplots(1, len(series), sharex=True, sharey=True, squeeze=False)[0]
         for k, (ax, (name, rows)) in enumerate(zip(axes, series.items(), strict=True)):
             rows = _table(name, rows)
             x, y = (rows[:, 0], rows[:, 1]) if rows.shape[1] > 1 else (rows[delay:, 0], rows[:-delay, 0])
@@ -205,12 +210,14 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
             middle = _quantile(rows, 0.5)
             ax.semilogy(lead, middle, color=COLOURS[k % 7], ls=DASHES[k % 6], label=name)
             if len(rows) > 3:
-                ax.fill_between(lead, _quantile(rows, 0.25), _quantile(rows, 0.75), color=COLOURS[k % 7], alpha=0.15, lw=0)
+                low, high = _quantile(rows, 0.25), _quantile(rows, 0.75)
+                ax.fill_between(lead, low, high, color=COLOURS[k % 7], alpha=0.15, lw=0)
             drawn = middle[np.isfinite(middle) & (middle > 0)]
             lowest, highest = min(lowest, drawn.min(initial=np.inf)), max(highest, drawn.max(initial=0.0))
             if exponent is not None and k == 0 and len(drawn):
                 guide = drawn[0] * np.exp(lead - lead[0])
-                ax.semilogy(lead[guide < 2], guide[guide < 2], color=GREY, lw=0.9, ls=(0, (4, 3)), label="$e^{\\lambda t}$")
+                dashed = {"color": GREY, "lw": 0.9, "ls": (0, (4, 3)), "label": r"$e^{\lambda t}$"}
+                ax.semilogy(lead[guide < 2], guide[guide < 2], **dashed)
         if np.isfinite(lowest) and highest > 0:
             ax.set_ylim(max(lowest / 2, 1e-16), min(2 * highest, 1e3))
         ax.set(xlabel="lead time" if exponent is None else "lead time in Lyapunov times", ylabel="NRMSE")

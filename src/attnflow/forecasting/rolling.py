@@ -83,7 +83,7 @@ def _root_mean_square(scaled: np.ndarray, axis: Any = None) -> Any:
 
 def first_origin(n: int, horizon: int, held_out: float | int = 0.2) -> int:
     """How many rows come before the first origin: all but a share of them, or but two horizons if that is more."""
-    return n - max(int(round(number("held_out", held_out, 0.0) * n)), 2 * horizon)
+    return n - max(round(number("held_out", held_out, 0.0) * n), 2 * horizon)
 
 
 def rolling_origin(
@@ -106,7 +106,7 @@ def rolling_origin(
             f"first = {first} and horizon = {horizon} leave no two origins in {len(values)} rows; shorten the horizon."
         )
     if not isinstance(forecasters, Mapping) or not forecasters:
-        raise InputError(f"forecasters = {shown(forecasters)}; give a mapping of names to functions (history, n_steps).")
+        raise InputError(f"forecasters = {shown(forecasters)}; give functions (history, n_steps) by name.")
     places = np.unique(np.linspace(first, last, min(origins, last - first + 1)).round().astype(int))
     spread = np.nanstd(values[:first], axis=0)
     if not (spread > 0).all():

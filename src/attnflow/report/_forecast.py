@@ -95,11 +95,12 @@ def _table(study: Any) -> str:
         rows += f"<tr><td>{e(name)}</td><td class=num>{shown}</td>{cells}<td class=num>{diverged or '–'}</td></tr>"
     origins = len(comparison.origins) - comparison.chosen_with
     season = f"The season has {study.period} rows." if study.period else "No season was found: its mean is that of all."
-    return f"""<div class="wide"><table><thead><tr><th>forecaster</th><th>all leads</th>{head}<th>diverged</th></tr></thead>
+    head = f"<th>forecaster</th><th>all leads</th>{head}<th>diverged</th>"
+    return f"""<div class="wide"><table><thead><tr>{head}</tr></thead>
 <tbody>{rows}</tbody></table></div>
-<p class="note">Root mean square of errors over the standard deviation of each column before the first origin, at {origins}
-origins; 1 is about what the mean would have. The {comparison.chosen_with} origins before these chose whose forecast is
-written. {season}</p>"""
+<p class="note">Root mean square of errors over the standard deviation of each column before the first origin, at
+{origins} origins; 1 is about what the mean would have. The {comparison.chosen_with} origins before these chose whose
+forecast is written. {season}</p>"""
 
 
 def _error(value: float) -> str:
@@ -110,12 +111,13 @@ def _computation(study: Any) -> str:
     parameters = getattr(study.nonlinear, "n_parameters_", None)
     told = f" of {parameters} parameters" if parameters else ""
     loss = getattr(study.nonlinear, "loss_", None)
-    skip = getattr(study.nonlinear, "linear_skip_", None)
-    how = "".join(f", {name} {e(value)}" for name, value in (("loss", loss), ("linear part", skip)) if value is not None)
+    skip = getattr(study.nonlinear, "linear_", None)
+    known = [(name, value) for name, value in (("loss", loss), ("linear part", skip)) if value is not None]
+    how = "".join(f", {name} {e(value)}" for name, value in known)
     return (
         f"Windows of {study.n_delays} rows, a horizon of {study.horizon}. The network{told}{how} and the linear model "
-        f"were fitted on the {int(study.comparison.origins[0])} rows before the first origin for the table, and on all rows "
-        "for the forecast. Nothing was fitted again between origins."
+        f"were fitted on the {int(study.comparison.origins[0])} rows before the first origin for the table, and on "
+        "all rows for the forecast. Nothing was fitted again between origins."
     )
 
 

@@ -40,7 +40,7 @@ def kuramoto_sivashinsky(
     steps = int(np.ceil(dt / STEP - 1e-9))
     advance = _scheme(points, length, dt / steps)
     v = np.fft.rfft(u)
-    for _ in range(int(round(transient / dt)) * steps):
+    for _ in range(round(transient / dt) * steps):
         v = advance(v)
     kept = np.empty((n, points))
     for i in range(n):

@@ -31,7 +31,7 @@ def tones(
         for name, value in (("frequencies", frequencies), ("amplitudes", amplitudes), ("phases", phases))
     )
     for name, value in (("frequencies", omega), ("amplitudes", a), ("phases", phi)):
-        if value.ndim != 1 or len(value) not in (len(omega), 1 if name != "frequencies" else len(omega)) or not len(value):
+        if value.ndim != 1 or not len(value) or len(value) not in (1, len(omega)):
             raise InputError(f"{name} has shape {value.shape}; give one number for each frequency.")
     times = dt * np.arange(n)
     values = (a * np.sin(times[:, None] * omega + phi)).sum(axis=1)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from ...files import path_of
 
 SEPARATORS = (";", "\t", ",", "|", " ")
 LONGEST = 1 << 20  # characters of one line
+FEW = 200  # lines that tell how the table is written
 SAMPLE = LONGEST  # bytes that are looked at before reading
 
 
@@ -33,10 +35,11 @@ def layout(path: Path) -> Layout:
     whole = len(head) < SAMPLE
     encoding = _encoding(head, path)
     text = head.decode(encoding, errors="ignore")
-    lines = text.splitlines() if whole else text.splitlines()[:-1]
-    if text.strip() and not lines:
+    lines = list(itertools.islice(io.StringIO(text), FEW))
+    if not whole and not any(line.endswith(("\n", "\r")) for line in lines):
         raise InputError(f"{path} has a line of more than {LONGEST} characters; it is no table of rows.")
-    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:200]
+    lines = lines if whole or len(lines) == FEW else lines[:-1]  # the last one may be cut
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise InputError(f"{path} has no rows; give a table with a row for each time.")
     separator = _separator(lines)

@@ -1,7 +1,7 @@
 """The time axis: numbers or dates, regular up to gaps, in steps of seconds, of calendar months or of working days."""
 
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -40,13 +40,13 @@ class Axis(NamedTuple):
             return [f"{self.origin + self.step * p:.{digits}g}" for p in places]
         if self.unit == "month":
             months = int(self.origin) + np.round(self.step * np.asarray(places)).astype(int)
-            day = int(round((self.origin % 1) * 100))
+            day = round((self.origin % 1) * 100)
             ends = [np.datetime64(f"{1970 + (m + 1) // 12:04d}-{(m + 1) % 12 + 1:02d}-01") - 1 for m in months]
             return [f"{str(end)[:7]}-{min(day, int(str(end)[8:])):02d}" for end in ends]
         if self.unit == "working day":
             first = np.datetime64(int(self.origin // DAY), "D")
             return [str(np.busday_offset(first, int(p * self.step))) for p in places]
-        stamps = [np.datetime64(int(round(self.origin + self.step * p)), "s") for p in places]
+        stamps = [np.datetime64(round(self.origin + self.step * p), "s") for p in places]
         return [str(s) if self.with_clock else str(s)[:10] for s in stamps]
 
     def numbers(self, places: np.ndarray) -> np.ndarray:
@@ -94,15 +94,14 @@ def _dates(cells: list[str], where: str) -> np.ndarray | None:
         if found is not None:
             return found
     for day, month in zip(DAY_FIRST, MONTH_FIRST, strict=True):
-        either = [_with(cells, lambda cell, form=form: datetime.strptime(cell, form)) for form in (day, month)]
-        if either[0] is not None and either[1] is not None and not np.array_equal(*either):
+        first, second = (_with(cells, lambda cell, form=form: datetime.strptime(cell, form)) for form in (day, month))
+        if first is not None and second is not None and not np.array_equal(first, second):
             raise InputError(
                 f"{where} has dates such as {cells[0]}, and whether day or month comes first cannot be seen; write "
                 "them as 2024-01-31."
             )
-        for found in either:
-            if found is not None:
-                return found
+        if first is not None or second is not None:
+            return second if first is None else first
     return None
 
 
@@ -111,7 +110,7 @@ def _with(cells: list[str], read) -> np.ndarray | None:
     try:
         for i, cell in enumerate(cells):
             moment = read(cell)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             stamps[i] = moment.timestamp()
     except (ValueError, OverflowError):
         return None

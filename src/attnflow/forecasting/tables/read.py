@@ -212,7 +212,8 @@ def _values(
         order = [kept.index(name) for name in wanted if name in kept]
         kept, arrays = [kept[i] for i in order], [arrays[i] for i in order]
     values = np.array(arrays, float).T
-    infinite = sum(cell.lower().lstrip("+-") in ("inf", "infinity") for name in kept for cell in text[names.index(name)])
+    chosen = [cell for name in kept for cell in text[names.index(name)]]
+    infinite = sum(cell.lower().lstrip("+-") in ("inf", "infinity") for cell in chosen)
     if infinite:
         notes.append(f"{infinite} infinite values count as gaps")
     return values, kept
