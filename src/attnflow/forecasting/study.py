@@ -13,6 +13,8 @@ from ..errors import AttnflowWarning, InputError, shown
 from .baselines import persistence, season_of, seasonal_mean
 from .rolling import RollingOrigin, first_origin, rolling_origin
 from .tables import TimeSeries
+from .td_dmd import TDDMD
+from .transformer import TimeDelayedTransformer
 
 NONLINEAR, LINEAR, PERSISTENCE, SEASON = "TD-TF", "TD-DMD", "persistence", "seasonal mean"
 Choice = Literal["auto", "td-tf", "td-dmd", "persistence", "seasonal"]
@@ -93,8 +95,6 @@ def study(
     the series for fitting; in the rows before an origin they are filled from the past. Further options go to
     `TimeDelayedTransformer`.
     """
-    from .. import forecasting
-
     if not isinstance(series, TimeSeries):
         raise InputError(f"series = {shown(series)} is no TimeSeries; read_table gives one.")
     n_delays, horizon = whole("n_delays", n_delays), whole("horizon", horizon)
@@ -122,8 +122,8 @@ def study(
     def fitted(rows: np.ndarray) -> tuple[_Scaled, _Scaled]:
         scale = _Scale.of(rows)
         parts = [scale.down(part) for part in _stretches(rows) if len(part) >= needed]
-        linear = forecasting.TDDMD(n_delays).fit(parts)
-        network = forecasting.TimeDelayedTransformer(
+        linear = TDDMD(n_delays).fit(parts)
+        network = TimeDelayedTransformer(
             n_delays, n_seeds=n_seeds, max_steps=max_steps, key=jax.random.key(0) if key is None else key, **options
         ).fit(parts)
         return _Scaled(linear, scale, n_delays), _Scaled(network, scale, n_delays)
