@@ -11,4 +11,4 @@ from .pod import PODReducer
 from .td_dmd import TDDMD
 from .transformer import TimeDelayedTransformer
 
-__all__ = ["NotFittedError", "PODReducer", "TDDMD", "TimeDelayedTransformer", "load"]
+__all__ = ["TDDMD", "NotFittedError", "PODReducer", "TimeDelayedTransformer", "load"]
