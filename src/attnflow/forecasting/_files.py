@@ -1,4 +1,4 @@
-"""Fitted models as NetCDF4: arrays as variables, everything else as JSON; a file brings in numbers, and nothing else."""
+"""Fitted models as NetCDF4: arrays as variables, the rest as JSON; a file brings in numbers, and nothing else."""
 
 import json
 from pathlib import Path

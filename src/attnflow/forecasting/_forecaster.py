@@ -1,4 +1,4 @@
-"""What all forecasters share: data in, one-step predictions, roll-outs with their guard, scores, and the same kind out."""
+"""What all forecasters share: data in, one step, roll-outs with their guard, scores, and the same kind out."""
 
 import abc
 import warnings
@@ -36,7 +36,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         with rollout.double():
             return self._step_map()
 
-    # Data in -----------------------------------------------------------------------------------------------------------
+    # Data in ---------------------------------------------------------------------------------------------------------
 
     def _data(self, X: Any, u: Any, t: Any) -> list[Piece]:
         """The stretches of training data without gaps; what is known of their kind is kept."""
@@ -83,7 +83,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         if u is not None and not self.n_inputs_:
             raise InputError("the model was fitted without inputs; leave u out, or fit it with u.")
 
-    # One step ----------------------------------------------------------------------------------------------------------
+    # One step --------------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> Any:
         """One step from every full window: row i is the prediction of sample `n_delays + i`.
@@ -138,7 +138,7 @@ class AbstractForecaster(Parametric, abc.ABC):
             tokens = jnp.concatenate([tokens, jnp.asarray(u, tokens.dtype)], axis=1)
         return self._step_map()(tokens)
 
-    # Roll-outs ---------------------------------------------------------------------------------------------------------
+    # Roll-outs -------------------------------------------------------------------------------------------------------
 
     def forecast(self, n_steps: Any, x0: Any = None, u: Any = None) -> Any:
         """Roll the model out from the end of the training data, or of a history `x0`.
@@ -176,7 +176,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         return self._size[: self.n_features_in_]
 
     def _start(self, n_steps: Any, x0: Any, u: Any) -> tuple[int, np.ndarray, np.ndarray, Any]:
-        """The number of steps, the first window, the inputs of the steps after the first, and the kind of the answer."""
+        """The number of steps, the first window, the inputs of all steps but the first, the kind of the answer."""
         self._check_fitted()
         n, m = whole("n_steps", n_steps), self.n_delays
         self._check_inputs(u)
@@ -194,7 +194,9 @@ class AbstractForecaster(Parametric, abc.ABC):
                 raise InputError(f"x0 holds {len(series)} trajectories; give one history.")
             x, kind = series[0].values[-m:], series[0].wrap
             if len(x) < m or not np.isfinite(x).all() or (np.diff(series[0].at[-m:]) > 1).any():
-                raise InputError(f"x0 should end with n_delays = {m} states without a gap; it has {len(series[0].values)}.")
+                raise InputError(
+                    f"x0 has {len(series[0].values)} states; it should end with n_delays = {m} without a gap."
+                )
             before = len(series[0].values)
             if u is not None and len(future) != before + n:
                 raise InputError(
@@ -212,7 +214,7 @@ class AbstractForecaster(Parametric, abc.ABC):
             raise InputError("u has a missing entry (NaN); the inputs of a forecast must be known.")
         return values
 
-    # Scores ------------------------------------------------------------------------------------------------------------
+    # Scores ----------------------------------------------------------------------------------------------------------
 
     def score(self, X: Any, u: Any = None) -> float:
         r"""$R^2$ of one-step predictions, the mean over the columns.
@@ -248,7 +250,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         series, inputs = self._read(X, u)
         return pieces(series, inputs)
 
-    # Files -------------------------------------------------------------------------------------------------------------
+    # Files -----------------------------------------------------------------------------------------------------------
 
     def save(self, path: Any) -> Path:
         """Write the fitted model to a NetCDF file, every number to the last digit."""

@@ -1,4 +1,4 @@
-"""Conventions of scikit-learn without it: a constructor that stores only, `get_params`, `set_params`, and a readable repr."""
+"""Conventions of scikit-learn, without it: a constructor that stores only, `get_params`, `set_params`, a repr."""
 
 import inspect
 from typing import Any

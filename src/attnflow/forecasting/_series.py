@@ -30,7 +30,7 @@ class Series:
     at: np.ndarray
     clock: Clock
     wrap: Any
-    """`wrap(rows, start)`: rows `(k, p)` that begin `start` places after the last sample, as the kind that was given."""
+    """`wrap(rows, start)`: rows `(k, d)` that begin `start` places after the last sample, as the kind given."""
 
 
 def read(name: str, X: Any, t: Any = None, *, time_axis: int = 0, columns: int | None = None) -> list[Series]:
@@ -226,7 +226,8 @@ class TableKind:
         if self.regular is not None:
             return pd.date_range(last[-1] + start * self.regular, periods=n, freq=self.regular, name=last.name)
         if isinstance(last, pd.DatetimeIndex) and self.step is not None:
-            return pd.DatetimeIndex([last[-1] + pd.to_timedelta(k * self.step, unit="s") for k in after], name=last.name)
+            stamps = [last[-1] + pd.to_timedelta(k * self.step, unit="s") for k in after]
+            return pd.DatetimeIndex(stamps, name=last.name)
         if isinstance(last, pd.RangeIndex):
             return pd.RangeIndex(last[-1] + start * last.step, last[-1] + (start + n) * last.step, last.step)
         if pd.api.types.is_numeric_dtype(last) and self.step is not None:

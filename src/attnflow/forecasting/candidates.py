@@ -1,8 +1,9 @@
 r"""What a fit chooses among: the loss, and whether there is a linear part, alone or with the network.
 
-A linear part is TD-DMD on normalised increments, $z_{k+1} = z_k + Lw_k + l$; its truncation is chosen by roll-outs too. On
-nearly linear data nothing is left for a network to learn, and the linear part alone is best; on chaotic data a linear
-part with large coefficients of both signs has unstable directions off the data, and the network is better without it.
+A linear part is TD-DMD on normalised increments, $z_{k+1} = z_k + Lw_k + l$; its truncation is chosen by roll-outs,
+too. On nearly linear data nothing is left for a network to learn, and the linear part alone is best; on chaotic data a
+linear part with large coefficients of both signs has unstable directions off the data, and the network is better
+without it.
 """
 
 from typing import Any, NamedTuple
@@ -68,7 +69,7 @@ def _spread(rows: np.ndarray) -> np.ndarray:
 
 
 def linear_part(tokens: np.ndarray, future: np.ndarray, form: Form, held: Held | None, tol: float | None = None) -> Any:
-    """The linear part with the best roll-outs, its truncation and its error; the largest rank, where nothing is held."""
+    """The linear part with the best roll-outs, its truncation and its error; the largest where nothing is held."""
     every = max(1, -(-len(tokens) // MOST_ROWS))
     flat = tokens[::every].reshape(-1, form.m * form.c)
     steps = increments(tokens[::every], future[::every], form.d)

@@ -1,4 +1,4 @@
-"""From windows and options to trained networks: the candidates tried, the chosen one trained, and trained again on everything."""
+"""From windows and options to trained networks: candidates are tried, and the chosen one is trained."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..spaces import generator
 from . import candidates, network, rollout
 from .candidates import Candidate
 from .levenberg_marquardt import finish
@@ -79,18 +80,17 @@ class Fitting:
         """All seeds, at once; a network that has nothing to learn is not trained."""
         o, base = self.options, self.base(candidate)
         steps = o.steps if steps is None else steps
-        starts = jax.random.split(o.key, o.seeds)
+        streams = generator(o.key).spawn(o.seeds)
         if not (base.s > 0).any():
             theta = np.zeros((o.seeds, o.form.size))
             empty = np.full((0, o.seeds), np.nan)
             return Trained(theta, base, self._errors(theta, base), empty, empty, False, 0)
         weights = candidates.window_weights(candidate.loss, self._increments)
         with jax.enable_x64(False):
-            theta = jax.vmap(lambda key: network.initial(key, o.form))(starts)
-            keys = jax.vmap(lambda key: jax.random.fold_in(key, 1 << 20))(starts)
+            theta = np.stack([network.initial(own, o.form) for own in streams])
             result = train(
-                theta,
-                keys,
+                jnp.asarray(theta, jnp.float32),
+                _keys(streams),
                 self._data(weights),
                 Base(*(jnp.asarray(a, jnp.float32) for a in base)),
                 _single(self.held, o.form),
@@ -145,6 +145,12 @@ class Fitting:
             jnp.asarray(np.pad(weights, (0, n - self.n)), jnp.float32),
             jnp.asarray(self.n, jnp.int32),
         )
+
+
+def _keys(streams: list[np.random.Generator]) -> Any:
+    """A random key for the batches of every run, of the kind that is compiled and drawn fastest."""
+    words = np.stack([own.integers(0, 1 << 32, 4, np.uint32) for own in streams])
+    return jax.random.wrap_key_data(jnp.asarray(words), impl="unsafe_rbg")
 
 
 def _single(held: Held | None, form: Form) -> Held:

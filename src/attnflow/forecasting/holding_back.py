@@ -11,7 +11,7 @@ import numpy as np
 from .training import Held
 from .windows import Piece, stream
 
-ROLLOUTS = 8
+ROLLOUTS = 16
 LONGEST = 512  # steps of one of them
 LEAST = 4  # states that must be held back, and windows that must be left
 

@@ -1,9 +1,9 @@
 r"""The Levenberg-Marquardt method on all windows at once, in float64: for smooth data it goes on where Adam stops.
 
-Residuals r of one step with the Jacobian J over the parameters, and a penalty $\lambda_2|\theta|^2$ that is lowered in
-stages: a step solves $(J^\top J + \lambda_2 I + \mu D)\,\delta = -(J^\top r + \lambda_2\theta)$, $D$ the mean of the diagonal, and $\mu$
-is lowered after a step that helps, raised after one that does not. Normal equations are six times cheaper than a QR
-decomposition of J; the damping stands for what they lose.
+Residuals r of one step have the Jacobian J over the parameters; a penalty $\lambda|\theta|^2$ is lowered in stages.
+A step solves $(J^\top J + \lambda I + \mu D)\,\delta = -(J^\top r + \lambda\theta)$, D the mean of the diagonal of
+$J^\top J$; $\mu$ is lowered after a step that helps, raised after one that does not. Normal equations cost a fraction
+of a QR decomposition of J; the damping covers the digits that they lose.
 """
 
 import functools

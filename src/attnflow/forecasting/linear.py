@@ -1,7 +1,7 @@
 r"""Least squares by a truncated singular value decomposition, with a constant.
 
-$$ Y \approx HA^\top + 1b^\top, \qquad H - 1\bar h^\top = USV^\top, \qquad A = (Y - 1\bar y^\top)^\top U_rS_r^{-1}V_r^\top,
-   \qquad b = \bar y - A\bar h . $$
+$$ Y \approx HA^\top + 1b^\top, \qquad H - 1\bar h^\top = USV^\top, $$
+$$ A = (Y - 1\bar y^\top)^\top U_rS_r^{-1}V_r^\top, \qquad b = \bar y - A\bar h . $$
 
 Centring takes the place of a column of ones: a column of ones counts as one of the `rank` directions, and with a given
 rank it drives out one of the signal (two tones, 5 % noise, rank 4: an error of .99 in place of .06).

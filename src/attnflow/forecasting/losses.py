@@ -1,7 +1,7 @@
 r"""What is minimised: errors of the next states in units of what the network has to learn, averaged over windows.
 
-The model is $z_{k+1} = z_k + Lw_k + l + s\cdot\mathrm{net}(w_k)$, with a linear part $(L, l)$, zero unless wanted, and s, the
-deviation per channel of what is left. One step, plain: the mean of $|(\hat z_{k+1} - z_{k+1})/s|^2$. Variants:
+The model is $z_{k+1} = z_k + Lw_k + l + s\cdot\mathrm{net}(w_k)$, with a linear part $(L, l)$, zero unless wanted, and
+s, the deviation per channel of what is left. One step, plain: the mean of $|(\hat z_{k+1} - z_{k+1})/s|^2$. Variants:
 
 - *relative*: a window weighs $1/(q^2 + \delta^2)$, where q is the size of its true increment in standard deviations.
   A slow growth away from an unstable state is resolved as well as the fast motion later;

@@ -7,8 +7,9 @@ $$ e_j = Ez_{k-j} + p_j, \qquad \alpha = \operatorname{softmax}_j\frac{\langle W
 $$ g = e_0 + c, \qquad g \leftarrow g + W_2\,\sigma(W_1g + b_1) + b_2, \qquad \text{output} = Cg + c_0 . $$
 
 The attention is the library's own map, `softmax`: `literal` evaluates it so. Training uses the same numbers in another
-order, `forward`: the scores are $\langle E^\top v, z_{k-j}\rangle + \langle v, p_j\rangle$ with $v = W_K^\top W_Qe_0/\sqrt D$, and
-$\sum_j\alpha_je_j = E\sum_j\alpha_jz_{k-j} + \sum_j\alpha_jp_j$, so that no keys and no values are formed: $O(m(d + D) + D^2)$.
+order, `forward`: the scores are $\langle E^\top v, z_{k-j}\rangle + \langle v, p_j\rangle$ with
+$v = W_K^\top W_Qe_0/\sqrt D$, and $\sum_j\alpha_je_j = E\sum_j\alpha_jz_{k-j} + \sum_j\alpha_jp_j$. No keys and no
+values are formed, and a window costs $O(m(d + D) + D^2 + Df)$.
 
 Arrays here have names of the formulas; matrices act on columns, tokens are rows.
 """
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..attention import Softmax
@@ -75,20 +77,19 @@ def packed(parts: dict[str, Any], form: Form) -> Array:
     return jnp.concatenate([jnp.asarray(parts[name]).reshape(-1) for name in form.shapes])
 
 
-def initial(key: Any, form: Form, dtype: Any = jnp.float32) -> Float[Array, " p"]:
+def initial(rng: np.random.Generator, form: Form) -> Float[np.ndarray, " p"]:
     r"""Uniform in $\pm 1/\sqrt{\text{fan in}}$; $p_j$ normal with deviation 0.1, $c_0$ zero."""
     fan_in = {"b_1": form.D, "b_2": form.f}
-    parts = {}
-    for k, (name, shape) in enumerate(form.shapes.items()):
-        own = jax.random.fold_in(key, k)
+    parts = []
+    for name, shape in form.shapes.items():
         if name == "p":
-            parts[name] = 0.1 * jax.random.normal(own, shape, dtype)
+            parts.append(0.1 * rng.standard_normal(shape))
         elif name == "c_0":
-            parts[name] = jnp.zeros(shape, dtype)
+            parts.append(np.zeros(shape))
         else:
             bound = fan_in.get(name, shape[-1]) ** -0.5
-            parts[name] = jax.random.uniform(own, shape, dtype, -bound, bound)
-    return packed(parts, form)
+            parts.append(rng.uniform(-bound, bound, shape))
+    return np.concatenate([part.reshape(-1) for part in parts])
 
 
 def sigma(name: str) -> Callable[[Array], Array]:

@@ -120,7 +120,10 @@ def attention(weights: Numbers, *, dt: float | int = 1.0, times: Numbers | None 
         half = dt / 2 if dt else 0.5
         until = float(when[-1]) if len(when) > 1 else float(when[0]) + 1
         extent = (float(when[0]), until, lags[0] - half, lags[-1] + half)
-        image = right.imshow(alpha[::step].T, aspect="auto", origin="lower", extent=extent, cmap=HEAT, vmin=0)
+        shown_as = {"aspect": "auto", "origin": "lower", "cmap": HEAT, "vmin": 0, "interpolation": "nearest"}
+        image = right.imshow(alpha[::step].T, extent=extent, **shown_as)
+        for axis in (left.xaxis, right.yaxis) if dt == 1 else ():
+            axis.get_major_locator().set_params(integer=True)
         right.set(xlabel="time", ylabel="lag")
         figure.colorbar(image, ax=right, label="attention", pad=0.02)
     return figure
@@ -153,15 +156,17 @@ def forecast(
         for k, ax in enumerate(axes):
             ax.axvspan(ahead[0], ahead[-1], color="#F3F4F1", lw=0, zorder=0)
             ax.plot(t, past[:, k], color="#333333", lw=1.2, label="series")
-            if held_out is not None:
-                ax.plot(ahead, _table("held_out", held_out)[:, k], color="#333333", lw=1.2)
+            if held_out is not None:  # broad, so that it is seen below a forecast that is right
+                came = np.concatenate([past[-1:, k], _table("held_out", held_out)[:, k]])
+                ax.plot(np.concatenate([t[-1:], ahead]), came, color="#B8BEC4", lw=4.5, label="what came")
             if low is not None and high is not None:
                 bottom, top = _table("low", low)[:, k], _table("high", high)[:, k]
                 band = {"color": COLOURS[0], "alpha": 0.22, "lw": 0, "label": "all seeds"}
                 ax.fill_between(ahead[: len(bottom)], bottom, top, **band)
             for j, (name, rows) in enumerate(forecasts.items()):
                 rows = _table(name, rows)
-                ax.plot(ahead[: len(rows)], rows[:, k], color=COLOURS[j % 7], ls=DASHES[j % 6], lw=1.5, label=name)
+                joined = np.concatenate([past[-1:, k], rows[:, k]])
+                ax.plot(np.concatenate([t[-1:], ahead])[: len(joined)], joined, color=COLOURS[j % 7], ls=DASHES[j % 6], lw=1.5, label=name)
             seen = np.concatenate([past[:, k], *([] if held_out is None else [_table("held_out", held_out)[:, k]])])
             _limit(ax, seen)
             ax.set_ylabel(names[k] if k < len(names) else f"channel {k + 1}")

@@ -1,4 +1,4 @@
-r"""Proper orthogonal decomposition (POD): fields as a mean and a few modes, $q \approx \bar q + \sum_{i<r}a_i\varphi_i$.
+r"""Proper orthogonal decomposition (POD): fields as a mean and a few modes, $q \approx \bar q + \sum_ia_i\varphi_i$.
 
 Modes are the right singular vectors of the centred training snapshots, and a is what a forecaster models. No model of r
 coefficients predicts the field better than their projection does: `projection_error` says how well that is.

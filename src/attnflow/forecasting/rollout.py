@@ -56,7 +56,8 @@ def rolls(
     padded = np.zeros((len(windows), length, q))
     padded[:, : n - 1] = inputs[:, : n - 1]
     with double():
-        many = np.asarray(_rolled(step, jnp.asarray(windows), jnp.asarray(padded), jnp.asarray(centre), jnp.asarray(size)))
+        arrays = (jnp.asarray(np.ascontiguousarray(a)) for a in (windows, padded, centre, size))
+        many = np.asarray(_rolled(step, *arrays))
     return [(rows, first_lost(rows)) for rows in many[:, :n]]
 
 
@@ -68,10 +69,8 @@ def ensemble(
     padded = np.zeros((length, window.shape[-1] - len(centre)))
     padded[: n - 1] = inputs[: n - 1]
     with double():
-        many = _rolled_by_each(
-            steps, jnp.asarray(window.copy()), jnp.asarray(padded), jnp.asarray(centre), jnp.asarray(size)
-        )
-        return np.asarray(many)[:, :n]
+        arrays = (jnp.asarray(a) for a in (window, padded, centre, size))
+        return np.asarray(_rolled_by_each(steps, *arrays))[:, :n]
 
 
 def steps_of(step: Any, tokens: np.ndarray) -> np.ndarray:

@@ -28,7 +28,8 @@ class ForecastStudy:
     `forecast (k, channel)`: rows after the last one, fewer than the horizon where the forecast diverged; by `model`.
     `low`, `high`: the range of seeds where the model has several, else None. `rmse (horizon, channel)`: the error of
     this model at each lead time on the held-out tail. `others`: the forecasts of all models. `comparison`: errors at
-    rolling origins. `example`: the row of one origin of the report, with all forecasts from it. `notes`: sentences.
+    rolling origins. `example`: the row of one origin of the report, with all forecasts from it. `has_network`: whether
+    the nonlinear model that was compared chose to have a network, and not its linear part alone. `notes`: sentences.
     """
 
     series: TimeSeries
@@ -44,6 +45,7 @@ class ForecastStudy:
     example: tuple[int, dict[str, np.ndarray]]
     linear: Any = field(repr=False)
     nonlinear: Any = field(repr=False)
+    has_network: bool = True
     notes: tuple[str, ...] = ()
 
     @property
@@ -55,10 +57,12 @@ class ForecastStudy:
         """Whether the nonlinear model is worth it, by the origins that nothing was chosen with."""
         error = {name: self.comparison.nrmse(name) for name in self.comparison.errors}
         best = min(error, key=lambda name: error[name])
-        rest = ", ".join(f"{name} {error[name]:.3g}" for name in sorted(error, key=lambda n: error[n]) if name != best)
         origins = len(self.comparison.origins) - self.comparison.chosen_with
         if not np.isfinite(error[best]):
             return "Every forecaster diverged on the held-out tail; take a shorter horizon, or fewer delays."
+        if best == NONLINEAR and not self.has_network:
+            best = LINEAR
+        rest = ", ".join(f"{name} {error[name]:.3g}" for name in sorted(error, key=lambda n: error[n]) if name != best)
         if best == NONLINEAR:
             second = min((n for n in error if n != best), key=lambda name: error[name])
             wins = self.comparison.wins(best, second)
@@ -83,6 +87,7 @@ def study(
     held_out: float | int = 0.2,
     n_seeds: int = 3,
     max_steps: int = 3000,
+    linear_skip: bool | Literal["auto"] = "auto",
     key: jax.Array | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
@@ -124,8 +129,9 @@ def study(
         parts = [scale.down(part) for part in _stretches(rows) if len(part) >= needed]
         linear = TDDMD(n_delays).fit(parts)
         network = TimeDelayedTransformer(
-            n_delays, n_seeds=n_seeds, max_steps=max_steps, key=jax.random.key(0) if key is None else key, **options
-        ).fit(parts)
+            n_delays, n_seeds=n_seeds, max_steps=max_steps, linear_skip=linear_skip,
+            key=jax.random.key(0) if key is None else key, **options,
+        ).fit(parts)  # fmt: skip
         return _Scaled(linear, scale, n_delays), _Scaled(network, scale, n_delays)
 
     say("fitting on the rows before the held-out tail")
@@ -139,6 +145,8 @@ def study(
     comparison = rolling_origin(forecasters, values, horizon, first=first, origins=origins)
     place = int(comparison.origins[(comparison.chosen_with + len(comparison.origins)) // 2])
     example = place, {name: one(values[:place], horizon) for name, one in forecasters.items()}
+    has_network = nonlinear.model.network_
+    notes += _choice_of(nonlinear.model)
     say("fitting on all rows")
     linear, nonlinear = fitted(values)
     forecasters |= {NONLINEAR: nonlinear.forecast, LINEAR: linear.forecast}
@@ -147,7 +155,8 @@ def study(
     low = high = None
     if name == NONLINEAR and n_seeds > 1:
         low, high = nonlinear.range(values, horizon)
-        low, high = low[: len(others[name])], high[: len(others[name])]
+        made = others[name]
+        low, high = np.fmin(low[: len(made)], made), np.fmax(high[: len(made)], made)
     if len(others[name]) < horizon:
         notes.append(f"the forecast of {name} diverged after {len(others[name])} of {horizon} rows and ends there")
     for one in (NONLINEAR, LINEAR):
@@ -158,8 +167,14 @@ def study(
         notes.append("the last window has gaps, which were filled from the past")
     return ForecastStudy(
         series, horizon, n_delays, period, name, comparison, others[name], low, high, others, example,
-        linear.model, nonlinear.model, (*series.notes, *notes),
+        linear.model, nonlinear.model, has_network, (*series.notes, *notes),
     )  # fmt: skip
+
+
+def _choice_of(network: Any) -> list[str]:
+    """What the network chose by roll-outs inside its training rows."""
+    chosen = [row["candidate"] for row in network.selection_ if row["chosen"]]
+    return [f"{NONLINEAR} chose, inside its training rows: {chosen[0]}"] if chosen else []
 
 
 def _varying(series: TimeSeries) -> tuple[TimeSeries, list[str]]:

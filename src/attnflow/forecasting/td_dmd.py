@@ -3,9 +3,9 @@ r"""Time-delayed dynamic mode decomposition (TD-DMD): a linear map of the last m
 $$ x_{k+1} = \sum_{j=0}^{m-1} A_jx_{k-j} + b, \qquad
    C = \begin{pmatrix}A_0 & \cdots & A_{m-1}\\ I & & 0\\ & \ddots & \end{pmatrix}. $$
 
-`n_delays=1` is DMD itself. The eigenvalues $\mu$ of the companion matrix $C$ are the frequencies and growth rates of the
-model, $\log(\mu)/dt$. A forecast starts at the latest window and iterates the map: it does not extrapolate modes that
-were fitted to the whole record.
+`n_delays=1` is DMD itself. Eigenvalues $\mu$ of the companion matrix $C$ give frequencies and growth rates,
+$\log(\mu)/dt$. A forecast starts at the latest window and iterates the map: it does not extrapolate modes that were
+fitted to the whole record.
 """
 
 from functools import cached_property
@@ -83,7 +83,7 @@ class TDDMD(AbstractForecaster):
         d, m = self.n_features_in_, self.n_delays
         blocks = self._A.reshape(d, m, -1).transpose(1, 0, 2)
         self.lag_matrices_, self.input_matrices_ = blocks[:, :, :d], blocks[:, :, d:]
-        self.__dict__.pop("_spectrum", None)
+        vars(self).pop("_spectrum", None)
         return self
 
     def _step_map(self) -> LinearStep:
@@ -104,15 +104,15 @@ class TDDMD(AbstractForecaster):
         return C
 
     @cached_property
-    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Eigenvalues, modes of the newest state with length one, and their size in the training data, largest first."""
-        values, vectors = np.linalg.eig(self.companion_)
+    def _spectrum(self) -> tuple[Any, Any, Any]:
+        """Eigenvalues, modes of the newest state of length one, and their size in the training data, largest first."""
+        values, vectors = (np.asarray(a, complex) for a in np.linalg.eig(self.companion_))
         d = self.n_features_in_
         # A window is a sum of eigenvectors; its coefficients have these second moments over the training windows.
         coefficients = np.linalg.lstsq(vectors, self._spread.T.astype(complex), rcond=None)[0]
         newest = np.linalg.norm(vectors[:d], axis=0)
         size = np.linalg.norm(coefficients, axis=1) * newest
-        order = np.lexsort((-values.imag, -np.abs(values), -np.round(size / max(size.max(), 1e-300), 9)))
+        order = np.lexsort((-np.imag(values), -np.abs(values), -np.round(size / max(size.max(), 1e-300), 9)))
         modes = vectors[:d] / np.where(newest > 0, newest, 1)
         return values[order], modes[:, order], size[order]
 

@@ -36,8 +36,8 @@ class NetworkStep(eqx.Module):
     form: Form = eqx.field(static=True)
 
     def __call__(self, window: Float[Array, "m c"]) -> Float[Array, " d"]:
-        d = self.form.d
-        return self.mean[:d] + self.std[:d] * losses.advance(self.theta, self.base, self.normalised(window), self.form)[0]
+        d, z = self.form.d, self.normalised(window)
+        return self.mean[:d] + self.std[:d] * losses.advance(self.theta, self.base, z, self.form)[0]
 
     def normalised(self, window: Float[Array, "m c"]) -> Float[Array, "1 m c"]:
         return ((window.astype(self.theta.dtype) - self.mean[None, :]) / self.std[None, :])[None]
@@ -125,7 +125,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         self.progress = progress
         self.time_axis = time_axis
 
-    # Fit ---------------------------------------------------------------------------------------------------------------
+    # Fit -------------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, u: Any = None, t: Any = None, *, X_val: Any = None, u_val: Any = None) -> Any:
         """Learn from one trajectory `(n, d)`, or a list of them, with inputs `u` of the same lengths, at times `t`.
@@ -243,7 +243,7 @@ class TimeDelayedTransformer(AbstractForecaster):
             return jax.random.key(int(self.random_state.randint(2**31)))
         return jax.random.key(whole("random_state", self.random_state, least=0))
 
-    # The fitted map ----------------------------------------------------------------------------------------------------
+    # The fitted map --------------------------------------------------------------------------------------------------
 
     @property
     def n_parameters_(self) -> int:
@@ -260,7 +260,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         return NetworkStep(jnp.asarray(theta), base, jnp.asarray(self._centre), jnp.asarray(self._size), self._form)
 
     def forecast(self, n_steps: Any, x0: Any = None, u: Any = None, *, spread: bool = False) -> Any:
-        """As for all forecasters, by the best seed; `spread=True`: the pair of it and of all seeds `(n_seeds, n, d)`."""
+        """As for all forecasters, by the best seed; `spread=True`: the pair of it and of all, `(n_seeds, n, d)`."""
         forecast = super().forecast(n_steps, x0, u)
         return (forecast, self.forecast_ensemble(n_steps, x0, u)) if flag("spread", spread) else forecast
 
@@ -273,10 +273,10 @@ class TimeDelayedTransformer(AbstractForecaster):
             steps = eqx.filter_vmap(self._step_of, in_axes=0)(jnp.asarray(self._theta))
         return rollout.ensemble(steps, window, inputs, n, self._d_centre, self._d_size)
 
-    # Looking inside ----------------------------------------------------------------------------------------------------
+    # Looking inside --------------------------------------------------------------------------------------------------
 
     def attention(self, X: Any, u: Any = None) -> Any:
-        """The weight of every lag, `(windows, n_delays)`, in each window of X; column j is lag j. A list gives a list."""
+        """The weight of every lag, `(windows, n_delays)`, in each window of X; column j is lag j. Lists give lists."""
         series, inputs = self._read(X, u)
         out = []
         for i, one in enumerate(series):
@@ -300,7 +300,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         parts = network.unpacked(step.theta, self._form)
         return network.tokens(parts, step.normalised(jnp.asarray(window))[0])
 
-    # Files -------------------------------------------------------------------------------------------------------------
+    # Files -----------------------------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
         base = {f"base_{name}": value for name, value in self._base._asdict().items()}

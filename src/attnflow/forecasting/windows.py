@@ -1,11 +1,11 @@
 r"""Windows of a series: $w_k = (x_k, x_{k-1}, \dots, x_{k-m+1})$, NEWEST FIRST, and the states that follow them.
 
-A token is $[x_{k-j}, u_{k+1-j}]$ where there are inputs u: the newest one holds the input of the step to come. No window
-reaches across the end of a trajectory or a missing sample.
+A token is $[x_{k-j}, u_{k+1-j}]$ where there are inputs u: the newest one holds the input of the step to come. No
+window reaches across the end of a trajectory or a missing sample.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """`tokens (n, m, d + q)`, newest first, and what follows: `future (n, R, d + q)`; the last inputs of it are free."""
+    """`tokens (n, m, d + q)`, newest first, and what follows, `future (n, R, d + q)`: its last inputs are free."""
 
     tokens: np.ndarray
     future: np.ndarray
@@ -38,13 +38,13 @@ def pieces(series: list[Series], inputs: list[Series] | None = None, *, warn: bo
     missing = cut = 0
     for i, one in enumerate(series):
         u = _inputs(one, inputs[i] if inputs is not None else None, i)
-        whole = np.isfinite(one.values).all(axis=1) & np.isfinite(u).all(axis=1)
+        whole = np.isfinite(np.concatenate([one.values, u], axis=1)).all(axis=1)
         missing += int((~whole).sum() + (np.diff(one.at) - 1).sum())
         runs = np.flatnonzero(whole)
         breaks = np.flatnonzero((np.diff(runs) > 1) | (np.diff(one.at[runs]) > 1)) + 1
         for rows in np.split(runs, breaks):
             if len(rows):
-                found.append(Piece(one.values[rows], u[rows], i, bool(rows[-1] == len(whole) - 1)))
+                found.append(Piece(one.values[rows], u[rows], i, bool(rows[-1] == len(u) - 1)))
                 cut += 1
     if missing and warn:
         kept = f"cut into {cut} stretches without gaps" if cut else "left with none"
@@ -122,4 +122,3 @@ def standard(found: list[Piece]) -> tuple[np.ndarray, np.ndarray]:
     mean, std = rows.mean(axis=0), rows.std(axis=0)
     still = std <= 1e-12 * np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny)
     return mean, np.where(still, 1.0, std)
-

@@ -168,7 +168,8 @@ def _figures(study: Any) -> list[tuple[Any, str]]:
                 "window. Outside the circle is growth.",
             )
         )
-    weights = None if window is None else _quietly(study.nonlinear, "attention", _scaled(study))
+    drawable = window is not None and getattr(study.nonlinear, "network_", True)
+    weights = None if not drawable else _quietly(study.nonlinear, "attention", _scaled(study))
     if weights is not None and np.ndim(weights) == 2 and np.shape(weights)[1] > 1:
         count = len(weights)
         drawn.append(

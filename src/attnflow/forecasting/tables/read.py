@@ -60,7 +60,7 @@ def read_table(
         times, values = _resampled(times, values, notes)
     axis = _axis(times, dates, where)
     values = _with_missing_rows(values, axis, notes)
-    name = names[place] if place is not None else ""
+    name = (names[place] or "time") if place is not None else ""
     return TimeSeries(values, tuple(kept), axis._replace(place=np.arange(len(values))), name, tuple(notes))
 
 
