@@ -58,7 +58,7 @@ class RollingOrigin:
     def wins(self, name: str, other: str) -> int:
         """At how many origins of the report `name` has a smaller error than `other`."""
         ours, theirs = (self._part(one, "report") for one in (name, other))
-        return sum(_root_mean_square(a) < _root_mean_square(b) for a, b in zip(ours, theirs, strict=True))
+        return sum(bool(_root_mean_square(a) < _root_mean_square(b)) for a, b in zip(ours, theirs, strict=True))
 
     @property
     def best(self) -> str:

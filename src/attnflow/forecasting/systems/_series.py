@@ -55,6 +55,11 @@ def trajectory(
     """
     from scipy.integrate import solve_ivp
 
+    with np.errstate(all="ignore"):  # what leaves all bounds is refused below
+        return _integrated(solve_ivp, field, start, dt, n, transient)
+
+
+def _integrated(solve_ivp: Any, field: Any, start: np.ndarray, dt: float, n: int, transient: float) -> np.ndarray:
     if transient > 0:
         start = _solved(solve_ivp(field, (0.0, transient), start, method="DOP853", rtol=1e-9, atol=1e-9))[:, -1]
     if n == 1:
