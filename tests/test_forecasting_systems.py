@@ -85,7 +85,7 @@ def test_aerofoil_by_a_loop():
     x1, x2 = angle[0] / b1, angle[0] / b2
     effective = lambda a: 0.5 * a + 0.165 * b1 * x1 + 0.335 * b2 * x2  # noqa: E731
     f, rows = attached(effective(angle[0])), []
-    for k, a in enumerate(angle):
+    for a in angle:
         e = effective(a)
         # At the sample the flow has followed the old angle; the new one acts from here on.
         lift = 2 * np.pi * e * ((1 + np.sqrt(f)) / 2) ** 2

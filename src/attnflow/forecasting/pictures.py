@@ -166,7 +166,8 @@ def forecast(
             for j, (name, rows) in enumerate(forecasts.items()):
                 rows = _table(name, rows)
                 joined = np.concatenate([past[-1:, k], rows[:, k]])
-                ax.plot(np.concatenate([t[-1:], ahead])[: len(joined)], joined, color=COLOURS[j % 7], ls=DASHES[j % 6], lw=1.5, label=name)
+                line = {"color": COLOURS[j % 7], "ls": DASHES[j % 6], "lw": 1.5, "label": name}
+                ax.plot(np.concatenate([t[-1:], ahead])[: len(joined)], joined, **line)
             seen = np.concatenate([past[:, k], *([] if held_out is None else [_table("held_out", held_out)[:, k]])])
             _limit(ax, seen)
             ax.set_ylabel(names[k] if k < len(names) else f"channel {k + 1}")
