@@ -93,8 +93,8 @@ EXPERIMENT = Experiment(
     title="Reaction and diffusion",
     summary=(
         "Of the spiral waves four POD modes keep 99.8 per cent of the energy. On their coefficients TD-DMD is best; the "
-        "network alone is worse by far; with `linear_skip='auto'` it sees that on data held back, takes its linear part "
-        "and is as good. The paper's opposite finding is not reproduced; its set-up is not known."
+        "network alone is worse by far. With `linear_skip='auto'` it sees that on data held back, takes its linear "
+        "part and is as good. The paper's opposite finding is not reproduced; its set-up is not known."
     ),
     cells=cells,
     compute=compute,

@@ -23,8 +23,8 @@ def errors_against_delays(results: Results) -> Any:
         for values, (colour, marker, label) in looks.items():
             for k, (cell, data) in enumerate(results.where(part="network", values=values)):
                 y = np.minimum(data["rollout"].values, 3.0)
-                ax.semilogy([cell["delays"]] * len(y), y, marker, color=plot.PALETTE[colour], ms=5, mec="white", mew=0.5,
-                            label=f"TD-TF, {label}" if k == 0 else None)  # fmt: skip
+                marks = {"color": plot.PALETTE[colour], "ms": 5, "mec": "white", "mew": 0.5, "ls": "none"}
+                ax.semilogy([cell["delays"]] * len(y), y, marker, label=f"TD-TF, {label}" if k == 0 else None, **marks)
         skip = results.select(part="linear part")
         ax.semilogy([32], [float(skip["rollout"])], "s", color=plot.PALETTE["purple"], ms=6, mec="white", mew=0.5,
                     label="TD-TF, linear part")  # fmt: skip
