@@ -214,6 +214,25 @@ class AbstractForecaster(Parametric, abc.ABC):
             raise InputError("u has a missing entry (NaN); the inputs of a forecast must be known.")
         return values
 
+    # Linearised -----------------------------------------------------------------------------------------------------
+
+    def effective_lag_matrices(self, x0: Any = None, u: Any = None) -> np.ndarray:
+        r"""$\partial x_{k+1}/\partial x_{k-j}$, `(n_delays, d, d)`, at the end of a history (that of the training data).
+
+        Of TD-DMD they are its lag matrices. `u`, with inputs: as for one step of `forecast`.
+        """
+        if u is None and self.n_inputs_ and x0 is None:
+            u = self._centre[None, self.n_features_in_ :]
+        window = self._start(1, x0, u)[1]
+        with rollout.double():
+            J = np.asarray(rollout.jacobian(self._step_map(), jnp.asarray(window)))
+        return J.transpose(1, 0, 2)[:, :, : self.n_features_in_]
+
+    def jacobian_eigs(self, x0: Any = None, u: Any = None) -> np.ndarray:
+        """The eigenvalues of the linearised map of windows, the largest first: stable where all are below one."""
+        values = np.linalg.eigvals(companion(self.effective_lag_matrices(x0, u)))
+        return values[np.argsort(-np.abs(values), kind="stable")]
+
     # Scores ----------------------------------------------------------------------------------------------------------
 
     def score(self, X: Any, u: Any = None) -> float:
@@ -284,6 +303,14 @@ class AbstractForecaster(Parametric, abc.ABC):
         self.n_inputs_ = len(self._centre) - self.n_features_in_
         self._history = (x, u) if len(x) else None
         self._kind, self.diverged_at_ = ArrayKind(), None
+
+
+def companion(lags: np.ndarray) -> np.ndarray:
+    """The matrix that takes a window to the next one, `(m d, m d)`, from lag matrices `(m, d, d)`."""
+    m, d, _ = lags.shape
+    C = np.eye(m * d, k=-d)
+    C[:d] = np.concatenate(list(lags), axis=1)
+    return C
 
 
 def _r_squared(true: np.ndarray, predicted: np.ndarray) -> float:

@@ -21,6 +21,7 @@ DELTA = 0.03  # of the relative loss
 TRUNCATIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
 NOTHING_LEFT = 1e-8  # of an increment: what the linear part leaves over is rounding
 MOST_ROWS = 20_000  # windows of the linear part
+GAIN = 0.8  # roll-outs of chaos on a short stretch say no more than this about two losses
 
 
 class Candidate(NamedTuple):
@@ -45,11 +46,11 @@ def listed(loss: str, linear_skip: Any) -> list[Candidate]:
     return alone + [Candidate(one, part, True) for part in parts for one in losses]
 
 
-def best(scores: dict[Candidate, float], gain: float = 0.95) -> Candidate:
-    """The one with the least error; a later one, which is more complicated, has to be better by five per cent."""
+def best(scores: dict[Candidate, float]) -> Candidate:
+    """The one with the least error; a later one, which is more complicated, has to be better by more than chance."""
     winner = next(iter(scores))
     for candidate, error in scores.items():
-        if error < gain * scores[winner] or not np.isfinite(scores[winner]):
+        if error < GAIN * scores[winner] or not np.isfinite(scores[winner]):
             winner = candidate
     return winner
 

@@ -73,10 +73,6 @@ def unpacked(theta: Float[Array, " p"], form: Form) -> dict[str, Array]:
     return parts
 
 
-def packed(parts: dict[str, Any], form: Form) -> Array:
-    return jnp.concatenate([jnp.asarray(parts[name]).reshape(-1) for name in form.shapes])
-
-
 def initial(rng: np.random.Generator, form: Form) -> Float[np.ndarray, " p"]:
     r"""Uniform in $\pm 1/\sqrt{\text{fan in}}$; $p_j$ normal with deviation 0.1, $c_0$ zero."""
     fan_in = {"b_1": form.D, "b_2": form.f}

@@ -74,14 +74,14 @@ class PODReducer(Parametric):
         self._check_fitted()
         return self._modes.reshape(-1, *self._shape)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """The coefficients of snapshots, `(n, r)`; a list of trajectories gives a list."""
         self._check_fitted()
         if _several(X):
-            return [self.transform(one) for one in X]  # pyright: ignore[reportReturnType]
+            return [self.transform(one) for one in X]
         return (self._rows("X", X, self._shape)[0] - self._mean) @ self._modes.T
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         return self.fit(X).transform(X)
 
     def inverse_transform(self, A: Any) -> np.ndarray:

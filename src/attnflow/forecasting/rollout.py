@@ -121,5 +121,11 @@ def _rolled_by_each(steps: Any, window: Array, inputs: Array, centre: Array, siz
 
 
 @eqx.filter_jit
+def jacobian(step: Any, window: Array) -> Array:
+    """The derivative of the next state by all tokens of the window, `(d, m, c)`."""
+    return jax.jacrev(step)(window)
+
+
+@eqx.filter_jit
 def _stepped(step: Any, tokens: Array) -> Array:
     return jax.vmap(step)(tokens)

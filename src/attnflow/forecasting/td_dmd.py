@@ -16,7 +16,7 @@ import numpy as np
 
 from ..checks import flag, number, whole
 from ..errors import InputError
-from ._forecaster import AbstractForecaster
+from ._forecaster import AbstractForecaster, companion
 from .linear import decompose
 from .rollout import LinearStep
 from .windows import windows
@@ -98,10 +98,7 @@ class TDDMD(AbstractForecaster):
     @property
     def companion_(self) -> np.ndarray:
         self._check_fitted()
-        d, m = self.n_features_in_, self.n_delays
-        C = np.eye(m * d, k=-d)
-        C[:d] = np.concatenate(list(self.lag_matrices_), axis=1)
-        return C
+        return companion(self.lag_matrices_)
 
     @cached_property
     def _spectrum(self) -> tuple[Any, Any, Any]:

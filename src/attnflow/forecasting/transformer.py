@@ -87,7 +87,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         values: Literal["shared", "per_delay"] = "shared",
         activation: str = "silu",
         loss: Literal["auto", "plain", "relative"] = "auto",
-        linear_skip: bool | Literal["auto"] = False,
+        linear_skip: bool | Literal["auto"] = "auto",
         input_noise: float = 0.0,
         rollout_steps: int = 1,
         max_steps: int = 9000,
@@ -255,7 +255,7 @@ class TimeDelayedTransformer(AbstractForecaster):
     def _step_map(self) -> NetworkStep:
         return self._step_of(self._theta[self.best_seed_])
 
-    def _step_of(self, theta: np.ndarray) -> NetworkStep:
+    def _step_of(self, theta: Any) -> NetworkStep:
         base = Base(*(jnp.asarray(a) for a in self._base))
         return NetworkStep(jnp.asarray(theta), base, jnp.asarray(self._centre), jnp.asarray(self._size), self._form)
 

@@ -46,11 +46,11 @@ def pieces(series: list[Series], inputs: list[Series] | None = None, *, warn: bo
             if len(rows):
                 found.append(Piece(one.values[rows], u[rows], i, bool(rows[-1] == len(u) - 1)))
                 cut += 1
-    if missing and warn:
-        kept = f"cut into {cut} stretches without gaps" if cut else "left with none"
-        warnings.warn(f"{missing} samples are missing; the data were {kept}.", AttnflowWarning, stacklevel=4)
     if not found:
         raise InputError("every row of X has a missing entry (NaN); drop the columns that are empty.")
+    if missing and warn:
+        kept = f"{cut} stretches without gaps" if cut > 1 else "one stretch without gaps"
+        warnings.warn(f"{missing} samples are missing; the data were cut into {kept}.", AttnflowWarning, stacklevel=4)
     return found
 
 
