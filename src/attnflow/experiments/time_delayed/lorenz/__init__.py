@@ -82,8 +82,9 @@ def _network(cell: Cell) -> "xarray.Dataset":
     train, test, reference = _series()
     m = cell["delays"]
     model = TimeDelayedTransformer(
-        m, loss="plain", max_steps=cell["steps"], n_seeds=cell["draws"], key=jax.random.key(cell["seed"])
-    ).fit(train)
+        m, loss="plain", linear_skip=False, max_steps=cell["steps"], n_seeds=cell["draws"],
+        key=jax.random.key(cell["seed"]),
+    ).fit(train)  # fmt: skip
     origins, horizon = _origins(test, m)
     runs = np.stack([model.forecast_ensemble(horizon, x0=test[k - m : k]) for k in origins], axis=1)
     long = model.forecast_ensemble(LONG, x0=test[:m])

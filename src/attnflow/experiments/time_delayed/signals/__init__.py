@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def cells(scale: str) -> list[Cell]:
-    seeds = SEEDS[scale]
+    network = {"part": "network", "draws": SEEDS[scale], "steps": 5000 if scale == "quick" else 9000}
     windows = (SHORT, LONG) if scale == "quick" else (SHORT, 24, 32, LONG, 64)
     return [
         *({"part": "linear", "delays": m} for m in DELAYS),
-        *({"part": "network", "delays": m, "values": "shared", "draws": seeds} for m in windows),
-        {"part": "network", "delays": SHORT, "values": "per_delay", "draws": seeds},
+        *({**network, "delays": m, "values": "shared"} for m in windows),
+        {**network, "delays": SHORT, "values": "per_delay"},
         {"part": "linear part", "delays": 32},
         {"part": "feasible"},
     ]
@@ -62,8 +62,8 @@ def _network(cell: Cell) -> "xarray.Dataset":
 
     train, test = _signal()
     model = TimeDelayedTransformer(
-        cell["delays"], values=cell["values"], loss="plain", lr=5e-3, max_steps=9000, n_seeds=cell["draws"],
-        key=jax.random.key(cell["seed"]),
+        cell["delays"], values=cell["values"], loss="plain", linear_skip=False, lr=5e-3, max_steps=cell["steps"],
+        n_seeds=cell["draws"], key=jax.random.key(cell["seed"]),
     ).fit(train)  # fmt: skip
     runs = model.forecast_ensemble(STEPS)
     one_step = nrmse(model.predict(test)[:-1], test[cell["delays"] :])

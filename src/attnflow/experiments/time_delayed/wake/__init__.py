@@ -16,7 +16,7 @@ VALIDATION, TEST = (0.03, 2.5), (0.01, 0.0)
 
 def cells(scale: str) -> list[Cell]:
     return [
-        *({"part": "network", "loss": loss, "draws": SEEDS[scale]} for loss in LOSSES),
+        *({"part": "network", "loss": loss, "draws": SEEDS[scale], "steps": 5000} for loss in LOSSES),
         {"part": "linear", "delays": 20},
     ]
 
@@ -54,8 +54,9 @@ def _network(cell: Cell) -> "xarray.Dataset":
 
     train, held, test = _data()
     model = TimeDelayedTransformer(
-        DELAYS, loss=cell["loss"], max_steps=5000, n_seeds=cell["draws"], key=jax.random.key(cell["seed"])
-    ).fit(train, X_val=[held])
+        DELAYS, loss=cell["loss"], linear_skip=False, max_steps=cell["steps"], n_seeds=cell["draws"],
+        key=jax.random.key(cell["seed"]),
+    ).fit(train, X_val=[held])  # fmt: skip
     m = DELAYS
     runs = model.forecast_ensemble(STEPS - m, x0=test[:m])
     numbers: dict[str, Any] = {
