@@ -55,12 +55,9 @@ def season_of(values: np.ndarray, longest: int | None = None) -> int | None:
     below = np.flatnonzero(total < 0)
     if not below.size:
         return None
-    rest = total[below[0] :]
-    place = int(np.argmax(rest)) + int(below[0])
-    if place in (0, longest) or total[place] < LEAST_CORRELATION:
+    lags = np.arange(int(below[0]) + 1, longest)
+    peaks = lags[(total[lags] >= total[lags - 1]) & (total[lags] > total[lags + 1])]
+    if not peaks.size or total[peaks].max() < LEAST_CORRELATION:
         return None
     # A multiple of the period correlates as well: the first peak that is nearly as high is the period.
-    for lag in range(int(below[0]) + 1, place):
-        if total[lag] >= 0.9 * total[place] and total[lag] >= total[lag - 1] and total[lag] >= total[lag + 1]:
-            return lag
-    return place
+    return int(peaks[total[peaks] >= 0.9 * total[peaks].max()][0])

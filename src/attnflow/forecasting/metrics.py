@@ -14,6 +14,7 @@ from ..checks import finite_array, number, whole
 from ..errors import InputError, shown
 from ..measures import wasserstein_1d
 from ..spaces import Numbers
+from .gaps import with_gaps
 
 Real = float | int
 
@@ -66,7 +67,7 @@ def valid_prediction_time(
     start; `exponent`, the largest Lyapunov exponent, for Lyapunov times; `scale`, the square root above, which is by
     default that of `true`. What is not finite is not valid.
     """
-    x, y = finite_array("true", true), _numbers("predicted", predicted)
+    x, y = finite_array("true", true), with_gaps("predicted", predicted, infinite=True)
     if x.ndim < 2 or x.shape != y.shape or 0 in x.shape:
         raise InputError(f"predicted has shape {y.shape} and true {x.shape}; give both as (..., time, channel).")
     dt, threshold, exponent = number("dt", dt, 0.0), number("threshold", threshold, 0.0), number("exponent", exponent)
@@ -184,20 +185,9 @@ def window_step(model: Any) -> Callable[[jax.Array], jax.Array]:
     return step
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
-    """Numbers, finite or not: forecasts may diverge."""
-    try:
-        raw = np.asarray(values)
-        if raw.dtype.kind not in "fiu":
-            raise TypeError
-        return raw.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} = {shown(values)} is not an array of real numbers.") from None
-
-
 def _states(name: str, values: Any, finite: bool = True) -> np.ndarray:
     """`(time, channel)`."""
-    array = finite_array(name, values) if finite else _numbers(name, values)
+    array = finite_array(name, values) if finite else with_gaps(name, values, infinite=True)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or 0 in array.shape[1:] or (finite and not len(array)):
         raise InputError(f"{name} has shape {array.shape}; give (time, channel).")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..checks import finite_array, number
+from ..checks import finite_array, number, whole
 from ..errors import InputError, shown
 from ..plot import PALETTE, new_figure, style
 from ..spaces import Numbers
+from .gaps import table_with_gaps, with_gaps
 
 __all__ = [
     "attention",
@@ -33,6 +34,9 @@ DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 3)
 def singular_values(values: Numbers, *, rank: int | None = None) -> Figure:
     """Singular values of the windows against their number, over the first one; a line where they are cut off."""
     s = _vector("values", values)
+    if not s.max() > 0:
+        raise InputError("values has no entry above zero, and singular values are drawn over the largest.")
+    rank = None if rank is None else whole("rank", rank)
     with style():
         figure = new_figure(4.8, 3.2)
         ax = figure.subplots()
@@ -74,10 +78,11 @@ def eigenvalues(values: Any, *, others: Any = None, label: str = "TD-DMD", other
 
 def modes(values: Any, *, frequencies: Numbers | None = None, most: int = 4) -> Figure:
     """Real and imaginary parts of modes, the columns of `values (d, k)`, against the number of the channel."""
-    table = np.asarray(values)
-    if table.ndim != 2 or not table.size or table.dtype.kind not in "fiuc":
-        raise InputError(f"values has shape {np.shape(values)}; give modes as columns (channel, mode).")
-    shown_modes = min(table.shape[1], max(1, most))
+    table = _complex("values", values, 2)
+    shown_modes = min(table.shape[1], whole("most", most))
+    known = None if frequencies is None else _vector("frequencies", frequencies)
+    if known is not None and len(known) < shown_modes:
+        raise InputError(f"frequencies has {len(known)} entries; give one for each mode.")
     with style():
         figure = new_figure(2.5 * shown_modes, 2.6)
         axes = figure.subplots(1, shown_modes, sharey=True, squeeze=False)[0]
@@ -87,8 +92,8 @@ def modes(values: Any, *, frequencies: Numbers | None = None, most: int = 4) -> 
             ax.plot(channels, np.real(table[:, k]), "o-", ms=3.5, lw=1.1, color=COLOURS[0], label="real")
             ax.plot(channels, np.imag(table[:, k]), "D--", ms=3, lw=1.1, color=COLOURS[1], label="imaginary")
             name = f"mode {k + 1}"
-            if frequencies is not None:
-                name += f", f = {float(np.asarray(frequencies)[k]):.3g}"
+            if known is not None:
+                name += f", f = {known[k]:.3g}"
             ax.set(xlabel="channel", title=name)
         axes[0].legend(loc="best")
     return figure
@@ -104,6 +109,8 @@ def attention(weights: Numbers, *, dt: float | int = 1.0, times: Numbers | None 
         raise InputError(f"weights has shape {alpha.shape}; give (window, lag).")
     lags = dt * np.arange(alpha.shape[1])
     when = np.arange(len(alpha)) if times is None else _vector("times", times)
+    if len(when) != len(alpha) or (alpha < 0).any():
+        raise InputError(f"weights has {len(alpha)} windows at {len(when)} times; give weights >= 0 at each time.")
     low, high = np.quantile(alpha, (0.25, 0.75), axis=0)
     with style():
         figure = new_figure(7.8, 3.1)
@@ -146,7 +153,7 @@ def forecast(
     `low`, `high (k, channel)`: a band around the first forecast, such as the range of several seeds. `held_out`: the
     true rows at the times of the forecast. A forecast with fewer rows diverged and ends there.
     """
-    past, t, ahead = _table("true", true), _vector("times", times), _vector("future", future)
+    past, t, ahead = table_with_gaps("true", true), _vector("times", times), _vector("future", future)
     if len(t) != len(past) or not isinstance(forecasts, Mapping) or not forecasts:
         raise InputError("give true a row for each of times, and forecasts as a mapping of names to rows.")
     d = min(past.shape[1], MOST_CHANNELS)
@@ -157,19 +164,19 @@ def forecast(
             ax.axvspan(ahead[0], ahead[-1], color="#F3F4F1", lw=0, zorder=0)
             ax.plot(t, past[:, k], color="#333333", lw=1.2, label="series")
             if held_out is not None:  # broad, so that it is seen below a forecast that is right
-                came = np.concatenate([past[-1:, k], _table("held_out", held_out)[:, k]])
+                came = np.concatenate([past[-1:, k], table_with_gaps("held_out", held_out)[:, k]])
                 ax.plot(np.concatenate([t[-1:], ahead]), came, color="#B8BEC4", lw=4.5, label="what came")
             if low is not None and high is not None:
-                bottom, top = _table("low", low)[:, k], _table("high", high)[:, k]
+                bottom, top = table_with_gaps("low", low)[:, k], table_with_gaps("high", high)[:, k]
                 band = {"color": COLOURS[0], "alpha": 0.22, "lw": 0, "label": "all seeds"}
                 ax.fill_between(ahead[: len(bottom)], bottom, top, **band)
             for j, (name, rows) in enumerate(forecasts.items()):
-                rows = _table(name, rows)
+                rows = table_with_gaps(name, rows)
                 joined = np.concatenate([past[-1:, k], rows[:, k]])
                 line = {"color": COLOURS[j % 7], "ls": DASHES[j % 6], "lw": 1.5, "label": name}
                 ax.plot(np.concatenate([t[-1:], ahead])[: len(joined)], joined, **line)
-            seen = np.concatenate([past[:, k], *([] if held_out is None else [_table("held_out", held_out)[:, k]])])
-            _limit(ax, seen)
+            known = past if held_out is None else np.concatenate([past, table_with_gaps("held_out", held_out)])
+            _limit(ax, known[:, k])
             ax.set_ylabel(names[k] if k < len(names) else f"channel {k + 1}")
             ax.grid(axis="y")
         handles, labels = axes[0].get_legend_handles_labels()
@@ -183,11 +190,12 @@ def phase_portrait(series: Mapping[str, Any], *, names: Sequence[str] = (), dela
     """Trajectories `(time, channel)` in the plane of the first two channels; of one channel, against its past."""
     if not isinstance(series, Mapping) or not series:
         raise InputError(f"series = {shown(series)}; give a mapping of names to rows.")
+    delay = whole("delay", delay)
     with style():
         figure = new_figure(3.2 * len(series), 3.3)
         axes = figure.subplots(1, len(series), sharex=True, sharey=True, squeeze=False)[0]
         for k, (ax, (name, rows)) in enumerate(zip(axes, series.items(), strict=True)):
-            rows = _table(name, rows)
+            rows = table_with_gaps(name, rows)
             x, y = (rows[:, 0], rows[:, 1]) if rows.shape[1] > 1 else (rows[delay:, 0], rows[:-delay, 0])
             ax.plot(x, y, lw=0.6, color=COLOURS[k % 7])
             first = names[0] if names else "channel 1"
@@ -211,7 +219,7 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
         figure = new_figure(5.6, 3.5)
         ax = figure.subplots()
         for k, (name, values) in enumerate(errors.items()):
-            rows = np.atleast_2d(np.asarray(values, float))
+            rows = np.atleast_2d(with_gaps(name, values, infinite=True))
             lead = factor * np.arange(1, rows.shape[1] + 1)
             middle = _quantile(rows, 0.5)
             ax.semilogy(lead, middle, color=COLOURS[k % 7], ls=DASHES[k % 6], label=name)
@@ -253,20 +261,13 @@ def _vector(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def _table(name: str, values: Any) -> np.ndarray:
-    """`(time, channel)`, with NaN for gaps."""
+def _complex(name: str, values: Any, ndim: int = 1) -> np.ndarray:
+    """Finite numbers, which may be complex."""
     try:
-        array = np.asarray(values, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} = {shown(values)} is not an array of numbers.") from None
-    array = array[:, None] if array.ndim == 1 else array
-    if array.ndim != 2 or not array.shape[1]:
-        raise InputError(f"{name} has shape {array.shape}; give (time, channel).")
-    return array
-
-
-def _complex(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "fiuc" or not np.isfinite(array).all():
-        raise InputError(f"{name} = {shown(values)}; give a list of finite numbers, which may be complex.")
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.zeros(0)
+    if not array.size or array.dtype.kind not in "fiuc" or not np.isfinite(array).all() or array.ndim != ndim:
+        what = "a list" if ndim == 1 else "a matrix"
+        raise InputError(f"{name} = {shown(values)}; give {what} of finite numbers, which may be complex.")
     return array.astype(complex)

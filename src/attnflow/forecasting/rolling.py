@@ -14,6 +14,7 @@ import numpy as np
 from ..checks import number, whole
 from ..errors import InputError, shown
 from ..spaces import Numbers
+from .gaps import table_with_gaps
 
 Forecast = Callable[[np.ndarray, int], np.ndarray]
 """A function of the rows up to the origin, gaps as NaN, and a number of steps; fewer rows mean that it diverged."""
@@ -93,12 +94,7 @@ def rolling_origin(
 
     `X (n, d)` may have gaps as NaN, which no error counts. Forecasters are functions `(history, n_steps) -> rows`.
     """
-    try:
-        values = np.asarray(X, float)
-    except (TypeError, ValueError):
-        raise InputError(f"X = {shown(X)} is not an array of numbers.") from None
-    if values.ndim != 2 or not values.size:
-        raise InputError(f"X has shape {values.shape}; give (time, channel).")
+    values = table_with_gaps("X", X)
     horizon, first, origins = whole("horizon", horizon), whole("first", first, 2), whole("origins", origins, 2)
     last = len(values) - horizon
     if last <= first:

@@ -105,6 +105,7 @@ def study(
     n_delays, horizon = whole("n_delays", n_delays), whole("horizon", horizon)
     if model != "auto" and model not in CHOICES:
         raise InputError(f"model = {shown(model)} is unknown; choose auto, {', '.join(CHOICES)}.")
+    origins = whole("origins", origins, 2)
     if not 0 < number("held_out", held_out) < 1:
         raise InputError(f"held_out = {held_out:g} must be between 0 and 1, a share of the rows.")
     series, notes = _varying(series)
@@ -131,7 +132,14 @@ def study(
         network = TimeDelayedTransformer(
             n_delays, n_seeds=n_seeds, max_steps=max_steps, linear_skip=linear_skip,
             key=jax.random.key(0) if key is None else key, **options,
-        ).fit(parts)  # fmt: skip
+        )  # fmt: skip
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", AttnflowWarning)
+            network.fit(parts)
+        for one in told:
+            sentence = f"{NONLINEAR}: {str(one.message).rstrip('.')}"
+            if issubclass(one.category, AttnflowWarning) and sentence not in notes:
+                notes.append(sentence)
         return _Scaled(linear, scale, n_delays), _Scaled(network, scale, n_delays)
 
     say("fitting on the rows before the held-out tail")
