@@ -148,8 +148,8 @@ class TimeDelayedTransformer(AbstractForecaster):
     def _hold_back(self, found: list[Piece], X_val: Any, u_val: Any) -> tuple[list[Piece], Held | None]:
         m = self.n_delays
         if X_val is not None:
-            given = read("X_val", X_val, time_axis=self.time_axis, columns=self.n_features_in_)
-            inputs = None if u_val is None else read("u_val", u_val, time_axis=self.time_axis, columns=self.n_inputs_)
+            given = read("X_val", X_val, **self._expected(self.n_features_in_))
+            inputs = None if u_val is None else read("u_val", u_val, **self._expected(self.n_inputs_))
             if (inputs is None) != (self.n_inputs_ == 0):
                 raise InputError("give u_val with X_val if, and only if, the model has inputs u.")
             stretches = [Stretch(p, m) for p in pieces(given, inputs) if len(p) > m]
