@@ -220,7 +220,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     # Linearised -----------------------------------------------------------------------------------------------------
 
     def effective_lag_matrices(self, x0: Any = None, u: Any = None) -> np.ndarray:
-        r"""$\partial x_{k+1}/\partial x_{k-j}$, `(n_delays, d, d)`, at the end of a history (that of the training data).
+        r"""$\partial x_{k+1}/\partial x_{k-j}$, `(n_delays, d, d)`, at the end of a history, `x0` or the training data.
 
         Of TD-DMD they are its lag matrices. `u`, with inputs: as for one step of `forecast`.
         """
