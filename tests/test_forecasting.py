@@ -345,13 +345,13 @@ def test_losses_against_loops():
     base = Base(jnp.asarray(0.1 * rng.normal(size=(2, 12))), jnp.asarray([0.1, -0.1]), jnp.asarray([0.5, 0.0]))
     z, future = rng.normal(size=(5, 4, 3)), rng.normal(size=(5, 3, 3))
     found = jax.jit(lambda z, future: losses.residuals(theta, base, z, future, given))(z, future)
-    L, l, s = (np.asarray(a) for a in base)
+    L, constant, s = (np.asarray(a) for a in base)
     found, forward = np.asarray(found), jax.jit(lambda z: network.forward(network.unpacked(theta, given), z, given))
     for i in range(5):
         window = z[i]
         for r in range(3):
             out = np.asarray(forward(jnp.asarray(window[None])))[0]
-            state = window[0, :2] + L @ window.reshape(-1) + l + s * out
+            state = window[0, :2] + L @ window.reshape(-1) + constant + s * out
             assert found[i, r, 0] == pytest.approx((state[0] - future[i, r, 0]) / 0.5, abs=1e-12)
             assert found[i, r, 1] == 0  # a channel that never moves
             window = np.concatenate([np.r_[state, future[i, r, 2:]][None], window[:-1]])
@@ -376,11 +376,8 @@ def test_windows_of_the_compiled_program_are_the_windows():
 
 def test_every_option_trains():
     x = ONE
-    for options in (
-        {"input_noise": 0.02, "values": "per_delay"},
-        {"rollout_steps": 3},
-        {"refit": True, "loss": "auto"},
-    ):
+    noisy = {"input_noise": 0.02, "values": "per_delay", "progress": True}
+    for options in (noisy, {"rollout_steps": 3}, {"refit": True, "loss": "auto"}):
         model = tiny(**options).fit(x)
         assert np.isfinite(model.forecast(20)).all() and np.isfinite(model.loss_curve_).all()
 
