@@ -71,11 +71,14 @@ class AbstractForecaster(Parametric, abc.ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _expected(self, columns: int) -> dict[str, Any]:
+        return {"time_axis": self.time_axis, "columns": columns, "owner": type(self).__name__}
+
     def _read(self, X: Any, u: Any) -> tuple[list[Series], list[Series] | None]:
         self._check_fitted()
-        series = read("X", X, time_axis=self.time_axis, columns=self.n_features_in_)
+        series = read("X", X, **self._expected(self.n_features_in_))
         self._check_inputs(u)
-        return series, None if u is None else read("u", u, time_axis=self.time_axis, columns=self.n_inputs_)
+        return series, None if u is None else read("u", u, **self._expected(self.n_inputs_))
 
     def _check_inputs(self, u: Any) -> None:
         if u is None and self.n_inputs_:
@@ -189,7 +192,7 @@ class AbstractForecaster(Parametric, abc.ABC):
             x, past = self._history
             kind = self._kind
         else:
-            series = read("x0", x0, time_axis=self.time_axis, columns=self.n_features_in_)
+            series = read("x0", x0, **self._expected(self.n_features_in_))
             if len(series) > 1:
                 raise InputError(f"x0 holds {len(series)} trajectories; give one history.")
             x, kind = series[0].values[-m:], series[0].wrap
@@ -209,7 +212,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         return n, np.ascontiguousarray(window), future[1:], kind
 
     def _inputs(self, u: Any) -> np.ndarray:
-        values = read("u", u, time_axis=self.time_axis, columns=self.n_inputs_)[0].values
+        values = read("u", u, **self._expected(self.n_inputs_))[0].values
         if not np.isfinite(values).all():
             raise InputError("u has a missing entry (NaN); the inputs of a forecast must be known.")
         return values
@@ -217,7 +220,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     # Linearised -----------------------------------------------------------------------------------------------------
 
     def effective_lag_matrices(self, x0: Any = None, u: Any = None) -> np.ndarray:
-        r"""$\partial x_{k+1}/\partial x_{k-j}$, `(n_delays, d, d)`, at the end of a history (that of the training data).
+        r"""$\partial x_{k+1}/\partial x_{k-j}$, `(n_delays, d, d)`, at the end of a history, `x0` or the training data.
 
         Of TD-DMD they are its lag matrices. `u`, with inputs: as for one step of `forecast`.
         """
@@ -272,7 +275,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     # Files -----------------------------------------------------------------------------------------------------------
 
     def save(self, path: Any) -> Path:
-        """Write the fitted model to a NetCDF file, every number to the last digit."""
+        """Write the fitted model to a NetCDF file, every number to the last digit; a loaded one forecasts arrays."""
         from ._files import write
 
         self._check_fitted()
@@ -294,7 +297,9 @@ class AbstractForecaster(Parametric, abc.ABC):
 
     def _shared_state(self) -> dict[str, Any]:
         x, u = self._history if self._history is not None else (np.zeros((0, self.n_features_in_)), np.zeros((0, 0)))
-        return {"dt": self.dt_, "centre": self._centre, "size": self._size, "history_x": x, "history_u": u}
+        kind = self._kind if isinstance(self._kind, ArrayKind) else ArrayKind()
+        shape = {"flat": kind.flat, "turned": kind.turned}
+        return {**shape, "dt": self.dt_, "centre": self._centre, "size": self._size, "history_x": x, "history_u": u}
 
     def _restore_shared(self, state: dict[str, Any]) -> None:
         self.dt_, self._centre, self._size = float(state["dt"]), state["centre"], state["size"]
@@ -302,7 +307,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         self.n_features_in_ = x.shape[1]
         self.n_inputs_ = len(self._centre) - self.n_features_in_
         self._history = (x, u) if len(x) else None
-        self._kind, self.diverged_at_ = ArrayKind(), None
+        self._kind, self.diverged_at_ = ArrayKind(bool(state["flat"]), bool(state["turned"])), None
 
 
 def companion(lags: np.ndarray) -> np.ndarray:

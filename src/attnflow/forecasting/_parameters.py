@@ -47,13 +47,13 @@ class Parametric:
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator; it is imported only when it asks."""
-        from sklearn.utils import InputTags, Tags, TargetTags  # pyright: ignore[reportMissingImports]
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # pyright: ignore[reportMissingImports]
 
         return Tags(
-            estimator_type=None,
+            estimator_type="transformer" if hasattr(self, "transform") else None,
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(two_d_array=True, one_d_array=True, allow_nan=True),
-            non_deterministic=False,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
+            input_tags=InputTags(allow_nan=not hasattr(self, "transform")),
         )
 
 

@@ -33,8 +33,13 @@ class Series:
     """`wrap(rows, start)`: rows `(k, d)` that begin `start` places after the last sample, as the kind given."""
 
 
-def read(name: str, X: Any, t: Any = None, *, time_axis: int = 0, columns: int | None = None) -> list[Series]:
-    """The trajectories in `X`: one, or a list of them; `t` are their times, in the same form."""
+def read(
+    name: str, X: Any, t: Any = None, *, time_axis: int = 0, columns: int | None = None, owner: str = "model"
+) -> list[Series]:
+    """The trajectories in `X`: one, or a list of them; `t` are their times, in the same form.
+
+    `columns` is how many they must have for the model that is their `owner`.
+    """
     if time_axis not in (0, 1) or isinstance(time_axis, bool):
         raise InputError(f"time_axis = {shown(time_axis)}; take 0 where rows are times, 1 where columns are.")
     if is_list(X):
@@ -50,7 +55,9 @@ def read(name: str, X: Any, t: Any = None, *, time_axis: int = 0, columns: int |
     if len(widths) > 1:
         raise InputError(f"the trajectories of {name} have {sorted(widths)} columns; give all of them the same.")
     if columns is not None and widths != {columns}:
-        raise InputError(f"{name} has {widths.pop()} columns, and the model was fitted to {columns} of them.")
+        given = f"{name} has {widths.pop()} features, but {owner} is expecting {columns} features as input"
+        hint = "" if np.ndim(X) != 1 else f". Reshape your data: rows are times, (n, {columns})"
+        raise InputError(given + hint + ".")
     _one_clock(name, series)
     return series
 
@@ -85,6 +92,11 @@ def _one(name: str, X: Any, t: Any, time_axis: int) -> Series:
     if kind == "xarray" and hasattr(X, "dims"):
         return _of_xarray(name, X, t, time_axis)
     raw = numbers(name, X)
+    if raw.ndim == 2 and 0 in raw.shape:
+        raise InputError(
+            f"{name} has {raw.shape[0]} sample(s) and {raw.shape[1]} feature(s) (shape={raw.shape}) while a minimum of "
+            "1 is required."
+        )
     if raw.ndim not in (1, 2) or 0 in raw.shape:
         raise InputError(
             f"{name} has shape {raw.shape}; give samples as rows (n, d), a minimum of one of each. Fields with more "
@@ -120,7 +132,7 @@ def numbers(name: str, X: Any) -> np.ndarray:
     try:
         raw = np.asarray(X)
         if raw.dtype.kind == "c":
-            raise InputError(f"{name} holds complex data, which is not supported; give real and imaginary part as two.")
+            raise InputError(f"Complex data not supported: give real and imaginary part of {name} as two columns.")
         if raw.dtype.kind in "SUmM" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
             raise TypeError
         return np.asarray(raw, float)

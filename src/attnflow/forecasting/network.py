@@ -15,7 +15,7 @@ Arrays here have names of the formulas; matrices act on columns, tokens are rows
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp

@@ -101,11 +101,22 @@ class PODReducer(Parametric):
 
     def _rows(self, name: str, X: Any, shape: tuple[int, ...] | None) -> tuple[np.ndarray, tuple[int, ...]]:
         array = numbers(name, X)
-        if array.ndim < 2 or 0 in array.shape:
-            raise InputError(f"{name} has shape {array.shape}; give snapshots (n, ...), time first.")
+        if array.ndim >= 2 and 0 in array.shape:
+            raise InputError(
+                f"{name} has {len(array)} sample(s) and 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
+                "required."
+                if len(array)
+                else f"{name} has 0 sample(s) (shape={array.shape}) while a minimum of 1 is required."
+            )
+        if array.ndim < 2:
+            raise InputError(f"{name} has shape {array.shape}. Reshape your data: give snapshots (n, ...), time first.")
         if not np.isfinite(array).all():
             raise InputError(f"{name} has an entry that is not finite (NaN or infinity); leave those snapshots out.")
         if shape is not None and array.shape[1:] != shape:
+            if len(shape) == array.ndim - 1 == 1:
+                raise InputError(
+                    f"{name} has {array.shape[1]} features, but PODReducer is expecting {shape[0]} features as input."
+                )
             raise InputError(f"{name} has fields of shape {array.shape[1:]}; the modes have {shown(shape)}.")
         return array.reshape(len(array), -1), array.shape[1:]
 

@@ -148,8 +148,8 @@ class TimeDelayedTransformer(AbstractForecaster):
     def _hold_back(self, found: list[Piece], X_val: Any, u_val: Any) -> tuple[list[Piece], Held | None]:
         m = self.n_delays
         if X_val is not None:
-            given = read("X_val", X_val, time_axis=self.time_axis, columns=self.n_features_in_)
-            inputs = None if u_val is None else read("u_val", u_val, time_axis=self.time_axis, columns=self.n_inputs_)
+            given = read("X_val", X_val, **self._expected(self.n_features_in_))
+            inputs = None if u_val is None else read("u_val", u_val, **self._expected(self.n_inputs_))
             if (inputs is None) != (self.n_inputs_ == 0):
                 raise InputError("give u_val with X_val if, and only if, the model has inputs u.")
             stretches = [Stretch(p, m) for p in pieces(given, inputs) if len(p) > m]
@@ -330,10 +330,5 @@ class TimeDelayedTransformer(AbstractForecaster):
 
 
 def _better(before: Trained, after: Trained) -> Trained:
-    """A seed that was trained again has seen what was held back; if it is worse there, something went wrong."""
-    if not after.network or not before.network:
-        return after
-    worse = after.errors > before.errors
-    if worse.any() and (before.base.L.any() or after.base.L.any()):
-        return before  # each has its own linear part
-    return after
+    """What was trained again has seen what was held back; if it is worse there, something went wrong."""
+    return before if before.network and np.median(after.errors) > np.median(before.errors) else after
