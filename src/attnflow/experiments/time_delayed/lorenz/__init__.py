@@ -21,14 +21,15 @@ def cells(scale: str) -> list[Cell]:
     windows = (8,) if scale == "quick" else (1, 4, 8)
     return [
         *({"part": "network", "delays": m, "steps": 9000, "draws": SEEDS[scale]} for m in windows),
-        *({"part": "network", "delays": 8, "steps": 25_000, "draws": 3} for _ in range(scale == "full")),
+        *({"part": "longer", "delays": 8, "steps": 25_000, "draws": 3} for _ in range(scale == "full")),
         *({"part": "linear", "delays": m} for m in LINEAR),
         {"part": "flow"},
     ]
 
 
 def compute(cell: Cell) -> "xarray.Dataset":
-    return {"network": _network, "linear": _linear, "flow": _flow}[cell["part"]](cell)
+    parts = {"network": _network, "longer": _network, "linear": _linear, "flow": _flow}
+    return parts[cell["part"]](cell)
 
 
 @functools.cache  # several cells of one process need them

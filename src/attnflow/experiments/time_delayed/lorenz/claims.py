@@ -7,7 +7,7 @@ from ..measured import PAGE, every
 DT = 0.02
 LINEAR = (8, 32)
 SECTION = "Lorenz"
-NETWORK = {"part": "network", "delays": 8, "steps": 9000}
+NETWORK = {"part": "network", "delays": 8}
 
 claim = derived_on(PAGE, "lorenz")
 

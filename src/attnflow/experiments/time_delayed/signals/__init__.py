@@ -101,8 +101,8 @@ def _feasible(cell: Cell) -> "xarray.Dataset":
         best = np.inf
         for sign in (1, -1):
             A = np.concatenate([np.ones((2, 1)), -np.ones((2, 1)), sign * waves], axis=1)
-            target = np.exp(1j * steps)
-            best = min(best, nnls(np.concatenate([A.real, A.imag]), np.concatenate([target.real, target.imag]))[1])
+            b = np.concatenate([np.cos(steps), np.sin(steps)])
+            best = min(best, nnls(np.concatenate([np.real(A), np.imag(A)]), b)[1])
         left.append(best)
     return xarray.Dataset({"residual": ("window", left)}, coords={"window": windows})
 

@@ -41,12 +41,13 @@ def forecasts_of_the_signal(results: Results) -> Any:
 
     with plot.style():
         figure = plot.new_figure(7.6, 3.6)
-        for ax, m in zip(figure.subplots(2, 1, sharex=True), (SHORT, LONG), strict=True):
+        axes = figure.subplots(2, 1, sharex=True)
+        for ax, m in zip(axes, (SHORT, LONG), strict=True):
             data = results.select(part="network", values="shared", delays=m)
             ax.plot(data["true"], color="#B8BEC4", lw=4)
             for run in data["runs"].values:
                 ax.plot(run, color=plot.PALETTE["blue"], lw=0.9)
             ax.set(title=f"{m} delays", ylim=(-2, 2), xlim=(0, 300))
             ax.grid(axis="y")
-        ax.set_xlabel("step")
+        axes[1].set_xlabel("step")
     return figure
