@@ -13,6 +13,7 @@ from attnflow.forecasting import read_table, study, systems, write_table
 
 QUICK = ("--steps", "120", "--seeds", "2", "--origins", "6")
 ROWS = 300
+SMALL = {"n_seeds": 2, "max_steps": 60, "linear_skip": False, "loss": "plain"}  # of one shape: they share a program
 
 
 def signal():
@@ -55,12 +56,12 @@ def test_a_table_is_forecast(call, table):
 
 
 def test_the_range_of_seeds_holds_the_forecast(tmp_path):
-    write_table(tmp_path / "x.csv", [str(k) for k in range(ROWS)], signal()[:, :1], ["x"])
+    write_table(tmp_path / "x.csv", [str(k) for k in range(ROWS)], signal(), ["x", "y"])
     series = read_table(tmp_path / "x.csv")
-    made = study(series, 6, 10, model="td-tf", linear_skip=False, n_seeds=2, max_steps=150, origins=4, loss="plain")
+    made = study(series, 8, 10, model="td-tf", origins=4, **SMALL)
     assert made.model == "TD-TF" and made.has_network and made.low is not None
     assert (made.low <= made.forecast).all() and (made.forecast <= made.high).all() and (made.low < made.high).any()
-    assert made.rmse.shape == (10, 1) and made.others.keys() == made.comparison.errors.keys()
+    assert made.rmse.shape == (10, 2) and made.others.keys() == made.comparison.errors.keys()
     # What a forecaster is asked at an origin depends on the rows before it alone.
     place, example = made.example
     np.testing.assert_array_equal(example["persistence"], np.repeat(series.values[place - 1 : place], 10, axis=0))
@@ -91,7 +92,7 @@ def test_gaps_divide_the_rows_for_fitting(tmp_path):
     path.write_text("\n".join(";".join(row).replace(".", ",") for row in text))
     series = read_table(path)
     assert series.gaps == 3 and len(series) == ROWS
-    made = study(series, 8, 10, n_seeds=1, max_steps=50, origins=6, model="td-dmd")
+    made = study(series, 8, 10, origins=6, model="td-dmd", **SMALL)
     k = np.arange(ROWS, ROWS + 10)
     assert np.abs(made.forecast[:, 1] - (3 + np.cos(2 * np.pi * k / 20))).max() < 0.2  # one gap in the last window
     assert any("last window has gaps" in note for note in made.notes)
@@ -125,20 +126,19 @@ def test_bad_tables_are_one_sentence(call, tmp_path, text, options, sentence):
 def test_constant_columns_are_left_out(tmp_path):
     rows = np.column_stack([signal(), np.full(ROWS, 7.0)])
     series = read_table(write_table(tmp_path / "c.csv", [str(k) for k in range(ROWS)], rows, ["x", "y", "level"]))
-    made = study(series, 6, 5, n_seeds=1, max_steps=20, origins=4, model="persistence")
+    made = study(series, 8, 10, origins=4, model="persistence", **SMALL)
     assert made.series.names == ("x", "y") and any("'level' (7)" in note for note in made.notes)
-    assert made.forecast.shape == (5, 2) and made.low is None
+    assert made.forecast.shape == (10, 2) and made.low is None
 
 
 def test_a_forecast_that_diverges_says_so(tmp_path):
     """A growing oscillation: TD-DMD follows it until the guard stops it, and no file holds a number that is none."""
     k = np.arange(200)
-    rows = (1.05**k * np.sin(0.5 * k))[:, None]
-    series = read_table(write_table(tmp_path / "g.csv", [str(i) for i in k], rows, ["x"]))
-    made = study(series, 4, 90, n_seeds=1, max_steps=20, origins=4, model="td-dmd", held_out=0.1)
-    assert np.isfinite(made.forecast).all()
-    if len(made.forecast) < 90:
-        assert any("diverged" in note for note in made.notes)
+    rows = (1.08**k)[:, None] * np.column_stack([np.sin(0.5 * k), np.cos(0.5 * k)])
+    series = read_table(write_table(tmp_path / "g.csv", [str(i) for i in k], rows, ["x", "y"]))
+    made = study(series, 8, 95, origins=4, model="td-dmd", held_out=0.1, **SMALL)
+    assert len(made.forecast) < 95 and np.isfinite(made.forecast).all()
+    assert any(f"diverged after {len(made.forecast)} of 95 rows" in note for note in made.notes)
     with pytest.warns(AttnflowWarning, match="diverged"):
         rows = fc.TDDMD(4).fit(series.values).forecast(2000)
     assert len(rows) < 2000 and np.isfinite(rows).all()
