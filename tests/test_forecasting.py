@@ -417,7 +417,7 @@ def test_what_is_held_back():
     assert [s.piece.trajectory for s in held] == [2] and len(kept) == 3  # sums of distances: 9500, 9300, 9300, 26500
     assert split([piece(8, 0)], 0.1, 5)[1] == []
     with pytest.warns(AttnflowWarning, match="nothing is held back"):
-        tiny(loss="auto").fit(two_tones(20)[1])
+        tiny(loss="auto").fit(two_tones(10)[1])
 
 
 def test_validation_data_can_be_given():
@@ -451,6 +451,8 @@ def test_trajectories_of_unequal_length_are_never_joined():
     model = af.TDDMD(2).fit(runs)
     np.testing.assert_allclose(model.lag_matrices_, A, atol=1e-8)
     np.testing.assert_allclose(model.forecast(1)[0], b + A[0] @ runs[2][-1] + A[1] @ runs[2][-2], atol=1e-8)
+    scalar = [runs[0][:, 0], runs[1][:, 0]]
+    assert len(af.TDDMD(2).fit(scalar).predict(scalar)) == 2
     parts = model.predict(runs)
     assert [p.shape for p in parts] == [(29, 2), (11, 2), (20, 2)]
 
@@ -530,6 +532,20 @@ def test_missing_samples_are_told_and_left_out():
         open_ended.forecast(3)
 
 
+def test_times_as_they_are_printed():
+    """Rounded to a sixtieth of a step, as dates, as dates of Python; with a gap."""
+    n, x = 60, ONE[:60]
+    rounded = np.round(np.arange(n) / 30, 3)
+    assert af.TDDMD(4).fit(x, t=rounded).dt_ == pytest.approx(1 / 30, rel=1e-3)
+    with pytest.warns(AttnflowWarning, match="2 samples are missing"):
+        af.TDDMD(4).fit(np.delete(x, [30, 31]), t=np.delete(rounded, [30, 31]))
+    hours = np.datetime64("2020-01-01T00", "h") + np.arange(n)
+    assert af.TDDMD(4).fit(x, t=hours).dt_ == af.TDDMD(4).fit(x, t=hours.tolist()).dt_ == 3600
+    back = pd.Series(x, index=pd.date_range("2020", periods=n)[::-1])
+    with pytest.raises(InputError, match="do not increase"):
+        af.TDDMD(4).fit(back)
+
+
 def test_constant_columns_stay_constant():
     x = np.column_stack([ONE, np.full(120, 7.0)])
     for model in (af.TDDMD(8), tiny(), tiny(linear_skip=True)):
@@ -600,6 +616,9 @@ def test_parameters_copies_and_pickles():
     model = tiny(width=8, key=jax.random.key(3))
     assert model.get_params()["width"] == 8 and type(model)(**model.get_params()).get_params() == model.get_params()
     assert repr(af.TDDMD(4, rank=2)) == "TDDMD(n_delays=4, rank=2)"
+    linear = af.TDDMD(3).fit(ONE)
+    before = linear.forecast(4)
+    np.testing.assert_array_equal(linear.set_params(n_delays=5).forecast(4), before)
     with pytest.raises(InputError, match="no parameter 'depth'"):
         model.set_params(depth=2)
     for method in ("forecast", "predict", "score"):

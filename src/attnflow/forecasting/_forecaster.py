@@ -22,6 +22,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     """An autonomous or driven map of the last `n_delays` states to the next one, learned from trajectories."""
 
     n_delays: int
+    n_delays_: int
     time_axis: int
     n_features_in_: int
     n_inputs_: int
@@ -48,6 +49,7 @@ class AbstractForecaster(Parametric, abc.ABC):
             raise InputError(f"X has {len(series)} trajectories and u {len(inputs)}; give inputs for each of them.")
         found = pieces(series, inputs)
         enough(found, m)
+        self.n_delays_ = m  # a parameter that is set later holds from the next fit on
         self.n_features_in_ = series[0].values.shape[1]
         self.n_inputs_ = found[0].u.shape[1]
         clocks = [s.clock.step for s in series if s.clock.given]
@@ -95,7 +97,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         has one row more than X. Rows that need a missing sample are NaN. A list of trajectories gives a list.
         """
         series, inputs = self._read(X, u)
-        m, out = self.n_delays, []
+        m, out = self.n_delays_, []
         for i, one in enumerate(series):
             if len(one.values) < m:
                 raise InputError(f"X has {len(one.values)} samples; a window has n_delays = {m} of them.")
@@ -131,9 +133,9 @@ class AbstractForecaster(Parametric, abc.ABC):
         """
         self._check_fitted()
         tokens = jnp.asarray(window)
-        if tokens.shape != (self.n_delays, self.n_features_in_):
+        if tokens.shape != (self.n_delays_, self.n_features_in_):
             raise InputError(
-                f"window has shape {tokens.shape}; give the last {self.n_delays} states of {self.n_features_in_} "
+                f"window has shape {tokens.shape}; give the last {self.n_delays_} states of {self.n_features_in_} "
                 "features, newest first."
             )
         self._check_inputs(u)
@@ -181,7 +183,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     def _start(self, n_steps: Any, x0: Any, u: Any) -> tuple[int, np.ndarray, np.ndarray, Any]:
         """The number of steps, the first window, the inputs of all steps but the first, the kind of the answer."""
         self._check_fitted()
-        n, m = whole("n_steps", n_steps), self.n_delays
+        n, m = whole("n_steps", n_steps), self.n_delays_
         self._check_inputs(u)
         future = np.zeros((n, 0)) if u is None else self._inputs(u)
         if x0 is None:
@@ -245,9 +247,9 @@ class AbstractForecaster(Parametric, abc.ABC):
         times earlier. `score_rollout` does.
         """
         found = self._found(X, u)
-        given = windows(found, self.n_delays)
+        given = windows(found, self.n_delays_)
         if not len(given.tokens):
-            raise InputError(f"X has no n_delays + 1 = {self.n_delays + 1} samples in a row; give more.")
+            raise InputError(f"X has no n_delays + 1 = {self.n_delays_ + 1} samples in a row; give more.")
         return _r_squared(given.future[:, 0, : self.n_features_in_], self._one_step(given.tokens))
 
     def score_rollout(self, X: Any, horizon: Any, u: Any = None) -> float:
@@ -255,7 +257,7 @@ class AbstractForecaster(Parametric, abc.ABC):
 
         They start every `horizon` samples, each from the true states before it. One that diverges makes it $-\infty$.
         """
-        horizon, m = whole("horizon", horizon), self.n_delays
+        horizon, m = whole("horizon", horizon), self.n_delays_
         given = windows(self._found(X, u), m, horizon)
         if not len(given.tokens):
             raise InputError(f"X has no n_delays + horizon = {m + horizon} samples in a row; take a shorter horizon.")
@@ -302,6 +304,7 @@ class AbstractForecaster(Parametric, abc.ABC):
         return {**shape, "dt": self.dt_, "centre": self._centre, "size": self._size, "history_x": x, "history_u": u}
 
     def _restore_shared(self, state: dict[str, Any]) -> None:
+        self.n_delays_ = whole("n_delays", self.n_delays)
         self.dt_, self._centre, self._size = float(state["dt"]), state["centre"], state["size"]
         x, u = state["history_x"], state["history_u"]
         self.n_features_in_ = x.shape[1]

@@ -64,7 +64,11 @@ def read(
 
 def is_list(X: Any) -> bool:
     """Whether `X` is a list of trajectories, and not one written as a list of rows or numbers."""
-    return isinstance(X, list | tuple) and (not len(X) or _axes(X[0]) >= 2 or _module(X[0]) in ("pandas", "xarray"))
+    if not isinstance(X, list | tuple):
+        return False
+    if not len(X) or _axes(X[0]) >= 2 or _module(X[0]) in ("pandas", "xarray"):
+        return True
+    return all(isinstance(x, np.ndarray) and x.ndim == 1 for x in X) and len({len(x) for x in X}) > 1
 
 
 def _axes(x: Any) -> int:
@@ -147,6 +151,8 @@ def places(name: str, t: Any, n: int) -> tuple[np.ndarray, Clock]:
     if t is None:
         return np.arange(n), Clock(1.0, False)
     raw = np.asarray(t)
+    if raw.dtype.kind == "O" and all(hasattr(v, "isoformat") for v in raw.flat):
+        raw = np.asarray(t, "datetime64[us]")
     if raw.dtype.kind == "M":
         raw = (raw - raw[:1]).astype("timedelta64[ns]").astype(float) * 1e-9
     times = numbers("t", raw)
@@ -157,10 +163,10 @@ def places(name: str, t: Any, n: int) -> tuple[np.ndarray, Clock]:
     steps = np.diff(times)
     if not np.isfinite(times).all() or not (steps > 0).all():
         raise InputError(f"the times of {name} do not increase (look at row {_first_bad(times)}); sort them.")
-    step = float(np.median(steps))
-    at = np.rint((times - times[0]) / step)
+    # Printed times are rounded: of the steps without a gap the mean is the best guess.
+    step = float(steps[steps < 1.5 * np.median(steps)].mean())
+    at = np.concatenate([[0.0], np.cumsum(np.rint(steps / step))])
     step = float((times[-1] - times[0]) / at[-1]) if at[-1] else step
-    at = np.rint((times - times[0]) / step)
     off = np.abs((times - times[0]) / step - at)
     if off.max() > OFF_GRID or (np.diff(at) < 1).any():
         raise InputError(
@@ -267,7 +273,7 @@ def _regular(index: Any) -> Any:
     if isinstance(index, pd.PeriodIndex):
         whole = pd.period_range(index[0], periods=len(index), freq=index.freq)
         return index.freq if whole.equals(index) else None
-    if not isinstance(index, pd.DatetimeIndex):
+    if not isinstance(index, pd.DatetimeIndex) or not index.is_monotonic_increasing:
         return None
     if index.freq is not None:
         return index.freq

@@ -35,8 +35,8 @@ def split(found: list[Piece], share: float, m: int) -> tuple[list[Piece], list[S
     else:
         kept, stretches = [], []
         for piece in found:
-            cut = len(piece) - round(share * len(piece))
-            if piece is _longest(found, piece.trajectory) and cut >= m + LEAST and len(piece) - cut >= LEAST:
+            cut = len(piece) - max(round(share * len(piece)), LEAST)
+            if piece is _longest(found, piece.trajectory) and cut >= m + LEAST:
                 kept.append(_upto(piece, cut))
                 stretches.append(Stretch(piece, cut))
             else:

@@ -74,13 +74,13 @@ class TDDMD(AbstractForecaster):
 
     def _windows_rms(self, flat: np.ndarray) -> None:
         """What amplitudes need of the training data: a square root of the second moments of the windows' states."""
-        d, m = self.n_features_in_, self.n_delays
+        d, m = self.n_features_in_, self.n_delays_
         states = flat.reshape(len(flat), m, -1)[:, :, :d].reshape(len(flat), -1)
         centred = states - states.mean(axis=0) if self.bias else states
         self._spread = np.linalg.qr(centred, mode="r") / np.sqrt(len(flat))
 
     def _derive(self) -> "TDDMD":
-        d, m = self.n_features_in_, self.n_delays
+        d, m = self.n_features_in_, self.n_delays_
         blocks = self._A.reshape(d, m, -1).transpose(1, 0, 2)
         self.lag_matrices_, self.input_matrices_ = blocks[:, :, :d], blocks[:, :, d:]
         vars(self).pop("_spectrum", None)

@@ -281,7 +281,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         out = []
         for i, one in enumerate(series):
             rows, _ = self._tokens(one, None if inputs is None else inputs[i], i)
-            view = np.lib.stride_tricks.sliding_window_view(rows, self.n_delays, axis=0)[:, :, ::-1].transpose(0, 2, 1)
+            view = np.lib.stride_tricks.sliding_window_view(rows, self.n_delays_, axis=0)[:, :, ::-1].transpose(0, 2, 1)
             with rollout.double():
                 parts = network.unpacked(jnp.asarray(self._theta[self.best_seed_]), self._form)
                 z = jnp.asarray((view - self._centre) / self._size)
