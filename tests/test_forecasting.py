@@ -103,6 +103,20 @@ def test_two_tones_far_ahead(m, most):
     assert forecast.shape == (1000,) and nrmse(forecast, x[1000:2000]) < most
 
 
+def test_modes_of_the_whole_record_forecast_the_same():
+    """Row 3: exact Hankel DMD of rank 4, whose modes and amplitudes are fitted to the record and extrapolated."""
+    _, x = two_tones()
+    H = np.lib.stride_tricks.sliding_window_view(x[:1000], 32).T
+    U, s, Vt = (a[..., :4] if k < 2 else a[:4] for k, a in enumerate(np.linalg.svd(H[:, :-1], full_matrices=False)))
+    values, W = np.linalg.eig(U.T @ H[:, 1:] @ Vt.T / s)
+    modes = H[:, 1:] @ Vt.T / s @ W
+    powers = values[None, :] ** np.arange(2000)[:, None]
+    amplitudes = np.linalg.lstsq(powers[: H.shape[1]] * modes[0], x[: H.shape[1]].astype(complex), rcond=None)[0]
+    extrapolated = (powers * modes[0] @ amplitudes).real
+    assert nrmse(extrapolated[1000:], x[1000:2000]) < 1e-8
+    assert nrmse(af.TDDMD(32).fit(x[:1000]).forecast(1000), extrapolated[1000:]) < 1e-8
+
+
 def test_noisy_tones_with_a_given_rank():
     """The constant must not take one of the directions: with a column of ones the error is .99."""
     _, x = two_tones()
