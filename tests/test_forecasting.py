@@ -15,9 +15,9 @@ from scipy.optimize import nnls
 
 import attnflow as af
 from attnflow.errors import AttnflowWarning, FileError, InputError
-from attnflow.forecasting import PODReducer, load, losses, network, rollout
+from attnflow.forecasting import PODReducer, load, losses, network, rollout, training
 from attnflow.forecasting.candidates import Candidate, best, listed
-from attnflow.forecasting.holding_back import split
+from attnflow.forecasting.holding_back import Stretch, held, split
 from attnflow.forecasting.linear import decompose
 from attnflow.forecasting.losses import Base
 from attnflow.forecasting.network import Form
@@ -69,7 +69,15 @@ def stable_lags(m, d, seed=0, radius=0.97):
 
 def tiny(**options):
     """A transformer whose fit is a matter of a second, and one compiled program for most of them."""
-    quick = {"width": 4, "ff_width": 4, "max_steps": 40, "loss": "plain", "linear_skip": False, "n_seeds": 2}
+    quick = {
+        "width": 4,
+        "ff_width": 4,
+        "max_steps": 40,
+        "loss": "plain",
+        "linear_skip": False,
+        "refit": False,
+        "n_seeds": 2,
+    }
     return af.TimeDelayedTransformer(3, **{**quick, **options})
 
 
@@ -93,6 +101,20 @@ def test_two_tones_far_ahead(m, most):
     _, x = two_tones()
     forecast = af.TDDMD(m).fit(x[:1000]).forecast(1000)
     assert forecast.shape == (1000,) and nrmse(forecast, x[1000:2000]) < most
+
+
+def test_modes_of_the_whole_record_forecast_the_same():
+    """Row 3: exact Hankel DMD of rank 4, whose modes and amplitudes are fitted to the record and extrapolated."""
+    _, x = two_tones()
+    H = np.lib.stride_tricks.sliding_window_view(x[:1000], 32).T
+    U, s, Vt = (a[..., :4] if k < 2 else a[:4] for k, a in enumerate(np.linalg.svd(H[:, :-1], full_matrices=False)))
+    values, W = np.linalg.eig(U.T @ H[:, 1:] @ Vt.T / s)
+    modes = H[:, 1:] @ Vt.T / s @ W
+    powers = values[None, :] ** np.arange(2000)[:, None]
+    amplitudes = np.linalg.lstsq(powers[: H.shape[1]] * modes[0], x[: H.shape[1]].astype(complex), rcond=None)[0]
+    extrapolated = (powers * modes[0] @ amplitudes).real
+    assert nrmse(extrapolated[1000:], x[1000:2000]) < 1e-8
+    assert nrmse(af.TDDMD(32).fit(x[:1000]).forecast(1000), extrapolated[1000:]) < 1e-8
 
 
 def test_noisy_tones_with_a_given_rank():
@@ -264,7 +286,7 @@ def tones():
     """Row 8's two windows, the best of three seeds, and a linear part for row 9."""
     _, x = two_tones()
     options = {"width": 16, "ff_width": 32, "loss": "plain", "linear_skip": False, "lr": 5e-3, "n_seeds": 3}
-    return {m: af.TimeDelayedTransformer(m, max_steps=3000, **options).fit(x[:1000]) for m in (16, 40)}
+    return {m: af.TimeDelayedTransformer(m, max_steps=2500, **options).fit(x[:1000]) for m in (16, 40)}
 
 
 def test_a_window_below_half_the_slow_period_is_too_short(tones):
@@ -360,6 +382,34 @@ def test_losses_against_loops():
     assert weights.mean() == pytest.approx(1)
 
 
+def test_roll_out_errors_against_a_loop():
+    """Geometric means over roll-outs, of new and of seen data; the larger one counts."""
+    given, m = form(1, 2, 2, 3, 4), 2
+    theta = jnp.asarray(network.initial(RNG(0), given))
+    base = Base(jnp.zeros((1, 4)), jnp.zeros(1), jnp.ones(1))
+    rng, lengths = RNG(1), (5, 3, 5)
+    x, u = rng.normal(size=(3, 9, 1)), rng.normal(size=(3, 9, 1))
+    mean, std = np.array([0.1, -0.2]), np.array([2.0, 0.5])
+    whole = [Piece(x[k, : n + m], u[k, : n + m], k, True) for k, n in enumerate(lengths)]
+    rollouts = held([Stretch(piece, m) for piece in whole[:2]], whole[2:], m, mean, std)
+    advance = jax.jit(lambda z: losses.advance(theta, base, z, given)[0])
+    errors = {}
+    for k, start in [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (2, 2)]:  # in the first half; where five steps are left
+        piece, wrong = whole[k], []
+        z = np.concatenate([(piece.x - 0.1) / 2, (piece.u + 0.2) / 0.5], axis=1)
+        window = np.stack([[z[start - 1 - j, 0], z[start - j, 1]] for j in range(m)])
+        for i in range(start, len(piece)):
+            state = float(advance(jnp.asarray(window[None]))[0])
+            wrong.append(min(abs(state - z[i, 0]), 1.5))
+            if i + 1 < len(piece):
+                window = np.stack([[state, z[i + 1, 1]], window[0]])
+        errors[k, start] = np.mean(wrong)
+    new = np.exp(np.mean([np.log(e) for (k, _), e in errors.items() if k < 2]))
+    arrays = training.Held(*(jnp.asarray(a) for a in rollouts))
+    found = float(jax.jit(lambda h: training.rollout_error(theta, base, h, given))(arrays))
+    assert found == pytest.approx(max(new, errors[2, 2]), rel=1e-9)
+
+
 def test_windows_of_the_compiled_program_are_the_windows():
     from attnflow.forecasting.fitting import _reversed
 
@@ -376,8 +426,8 @@ def test_windows_of_the_compiled_program_are_the_windows():
 
 def test_every_option_trains():
     x = ONE
-    noisy = {"input_noise": 0.02, "values": "per_delay", "progress": True}
-    for options in (noisy, {"rollout_steps": 3}, {"refit": True, "loss": "auto"}):
+    many = {"input_noise": 0.02, "values": "per_delay", "progress": True, "rollout_steps": 3, "weight_decay": 1e-3}
+    for options in (many, {"refit": True, "loss": "auto"}):
         model = tiny(**options).fit(x)
         assert np.isfinite(model.forecast(20)).all() and np.isfinite(model.loss_curve_).all()
 
@@ -411,10 +461,10 @@ def test_what_is_held_back():
     def piece(n, trajectory, start=0.0):
         return Piece(start + np.arange(float(n))[:, None], np.zeros((n, 0)), trajectory, True)
 
-    kept, held = split([piece(100, 0)], 0.1, 5)
-    assert [len(p) for p in kept] == [90] and [(len(s.piece), s.first) for s in held] == [(100, 90)]
-    kept, held = split([piece(100, i, start) for i, start in enumerate((0, 400, 100, 9000))], 0.1, 5)
-    assert [s.piece.trajectory for s in held] == [2] and len(kept) == 3  # sums of distances: 9500, 9300, 9300, 26500
+    kept, back = split([piece(100, 0)], 0.1, 5)
+    assert [len(p) for p in kept] == [90] and [(len(s.piece), s.first) for s in back] == [(100, 90)]
+    kept, back = split([piece(100, i, start) for i, start in enumerate((0, 400, 100, 9000))], 0.1, 5)
+    assert [s.piece.trajectory for s in back] == [2] and len(kept) == 3  # sums of distances: 9500, 9300, 9300, 26500
     assert split([piece(8, 0)], 0.1, 5)[1] == []
     with pytest.warns(AttnflowWarning, match="nothing is held back"):
         tiny(loss="auto").fit(two_tones(10)[1])

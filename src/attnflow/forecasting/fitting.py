@@ -155,7 +155,7 @@ def _keys(streams: list[np.random.Generator]) -> Any:
 
 def _single(held: Held | None, form: Form) -> Held:
     if held is None:
-        shapes = ((1, form.m, form.c), (1, 1, form.d), (1, 1, form.c - form.d), (1, 1))
+        shapes = ((1, form.m, form.c), (1, 1, form.d), (1, 1, form.c - form.d), (1, 1), (1,))
         return Held(*(jnp.zeros(shape, jnp.float32) for shape in shapes))
     return Held(*(jnp.asarray(a, jnp.float32) for a in held))
 

@@ -11,7 +11,7 @@ import numpy as np
 from .training import Held
 from .windows import Piece, stream
 
-ROLLOUTS = 16
+HALF = 8  # roll-outs of either kind
 LONGEST = 512  # steps of one of them
 LEAST = 4  # states that must be held back, and windows that must be left
 
@@ -65,23 +65,26 @@ def _central(found: list[Piece], names: list[int], count: int, m: int) -> set[in
     return set(sorted(able, key=lambda i: distance[i])[: min(count, len(names) - 1)])
 
 
-def held(stretches: list[Stretch], m: int, mean: np.ndarray, std: np.ndarray) -> Held:
-    """Roll-outs of the stretches: one from the start of each, others from places in its first half."""
-    jobs = []
-    each = max(1, ROLLOUTS // len(stretches))
-    for piece, first in stretches[:ROLLOUTS]:
-        last = max(first, first + (len(piece) - first) // 2)
-        for start in np.unique(np.linspace(first, last, each).astype(int)):
-            jobs.append((piece, int(start)))
-    d, c = stretches[0].piece.x.shape[1], len(mean)
-    h = _rounded(min(LONGEST, max(len(piece) - start for piece, start in jobs)))
+def held(stretches: list[Stretch], kept: list[Piece], m: int, mean: np.ndarray, std: np.ndarray) -> Held:
+    """Roll-outs of what is held back, and as many, no longer ones, of what is trained on, `kept`.
+
+    On a stretch the first begins where it does, the others at places in its first half. What is held back may be easier
+    than the rest (one trajectory of six, say), and a model that fails on its own training data is no good.
+    """
+    new = [job for s in stretches[:HALF] for job in _places(s.piece, s.first, HALF // min(HALF, len(stretches)))]
+    h = min(LONGEST, max(len(piece) - start for piece, start in new))
+    able = [piece for piece in kept if len(piece) >= m + LEAST]
+    chosen = [able[k] for k in np.unique(np.linspace(0, len(able) - 1, min(HALF, len(able))).astype(int))]
+    old = [job for piece in chosen for job in _places(piece, m, HALF // len(chosen), h)]
+    d, c, rows = stretches[0].piece.x.shape[1], len(mean), _rounded(h)
     out = Held(
-        np.zeros((ROLLOUTS, m, c)),
-        np.zeros((ROLLOUTS, h, d)),
-        np.zeros((ROLLOUTS, h, c - d)),
-        np.zeros((ROLLOUTS, h)),
+        np.zeros((2 * HALF, m, c)),
+        np.zeros((2 * HALF, rows, d)),
+        np.zeros((2 * HALF, rows, c - d)),
+        np.zeros((2 * HALF, rows)),
+        np.repeat([0.0, 1.0], HALF),
     )
-    for k, (piece, start) in enumerate(jobs):
+    for k, (piece, start) in [*enumerate(new), *enumerate(old, HALF)]:
         tokens = (stream(piece) - mean) / std
         n = min(h, len(piece) - start)
         out.tokens[k] = tokens[start - m : start][::-1]
@@ -89,6 +92,12 @@ def held(stretches: list[Stretch], m: int, mean: np.ndarray, std: np.ndarray) ->
         out.inputs[k, :n] = tokens[start : start + n, d:]
         out.mask[k, :n] = 1
     return out
+
+
+def _places(piece: Piece, first: int, count: int, h: int | None = None) -> list[tuple[Piece, int]]:
+    """Starts in the first half of a piece from `first` on, or all over it where h steps are left."""
+    last = first + (len(piece) - first) // 2 if h is None else len(piece) - h
+    return [(piece, int(k)) for k in np.unique(np.linspace(first, max(first, last), count).astype(int))]
 
 
 def _rounded(n: int) -> int:

@@ -21,17 +21,19 @@ from .network import Form
 LOOKS = 20
 PATIENCE = 10  # looks without a better roll-out, after which a training ends
 CAP = 1.5  # of an error, in standard deviations: two trajectories of chaos that have nothing to do with each other
+LEAST_ERROR = 1e-12  # rounding
 WARM_UP = 200
 BETAS = (0.9, 0.999)
 
 
 class Held(NamedTuple):
-    """Roll-outs on the held-back stretch: first windows, true states, inputs, and which states there are."""
+    """Roll-outs on what is held back, and on training data: first windows, true states, inputs, which there are."""
 
     tokens: Any  # (K, m, c)
     truth: Any  # (K, h, d)
     inputs: Any  # (K, h, q), of the step after each state
     mask: Any  # (K, h)
+    seen: Any  # (K,), 1 for roll-outs of the training data
 
 
 class Plan(NamedTuple):
@@ -55,7 +57,11 @@ class Result(NamedTuple):
 
 
 def rollout_error(theta: Array, base: Base, held: Held, form: Form) -> Array:
-    """The mean over states of the error in standard deviations, at most `CAP` each; NaN counts as that."""
+    """How wrong roll-outs are: on what is held back or on what is trained on, whichever is more.
+
+    Of one roll-out it is the mean over its states of the error in standard deviations, at most `CAP` each (NaN counts
+    as that), and of several the geometric mean: one that is hard for all models shall not decide alone.
+    """
 
     def one(window: Array, following: Any) -> tuple[Array, Array]:
         truth, u, there = following
@@ -63,11 +69,19 @@ def rollout_error(theta: Array, base: Base, held: Held, form: Form) -> Array:
         error = jnp.sqrt(jnp.mean((state - truth) ** 2, axis=1))
         error = jnp.where(error < CAP, error, CAP) * there
         token = jnp.concatenate([jnp.clip(jnp.nan_to_num(state), -1e3, 1e3), u], axis=1)
-        return jnp.concatenate([token[:, None], window[:, :-1]], axis=1), jnp.sum(error)
+        return jnp.concatenate([token[:, None], window[:, :-1]], axis=1), error
 
     following = (held.truth.transpose(1, 0, 2), held.inputs.transpose(1, 0, 2), held.mask.T)
-    total = jnp.sum(jax.lax.scan(one, held.tokens, following)[1])
-    return total / jnp.maximum(jnp.sum(held.mask), 1)
+    total = jnp.sum(jax.lax.scan(one, held.tokens, following)[1], axis=0)
+    states = jnp.sum(held.mask, axis=1)
+    logs = jnp.log(jnp.maximum(total / jnp.maximum(states, 1), LEAST_ERROR))
+
+    def mean(kind: Array) -> Array:
+        kind = jnp.where(states > 0, kind, 0)
+        there = jnp.sum(kind)
+        return jnp.where(there > 0, jnp.exp(jnp.sum(kind * logs) / jnp.maximum(there, 1)), 0)
+
+    return jnp.maximum(mean(1 - held.seen), mean(held.seen))
 
 
 @functools.partial(jax.jit, static_argnames=("form", "batch", "ahead", "noisy", "held_back", "show"))

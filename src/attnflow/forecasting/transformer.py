@@ -59,7 +59,7 @@ class TimeDelayedTransformer(AbstractForecaster):
       `"auto"`; `linear_skip`: whether there is a linear part, or `"auto"`, which also tries it alone. What is left to
       be chosen is chosen by roll-outs on a part of the training data that is held back, see `selection_`.
     - `validation`: the part of the data that is held back for this choice and for early stopping; 0 for none.
-      `refit=True` trains once more at the end, on everything, for as many steps as were best.
+      `refit` trains once more at the end, on everything, for as many steps as were best.
     - `rollout_steps`: of how many steps the loss is the mean; `input_noise`, in standard deviations: 0.01 to 0.03
       helps with few data. `max_steps`, `lr`, `batch_size`, `weight_decay`: of the optimiser.
     - `finish="levenberg-marquardt"` follows with a second-order method on all windows in float64, for a thousand or so.
@@ -96,7 +96,7 @@ class TimeDelayedTransformer(AbstractForecaster):
         weight_decay: float = 0.0,
         n_seeds: int = 1,
         validation: float = 0.1,
-        refit: bool = False,
+        refit: bool = True,
         finish: Literal["levenberg-marquardt"] | None = None,
         key: Key | None = None,
         random_state: int | None = None,
@@ -158,7 +158,7 @@ class TimeDelayedTransformer(AbstractForecaster):
             kept = found
         else:
             kept, stretches = split(found, self.validation, m)
-        return kept, held_rollouts(stretches, m, self._centre, self._size) if stretches else None
+        return kept, held_rollouts(stretches, kept, m, self._centre, self._size) if stretches else None
 
     def _choose_and_train(self, found: list[Piece], kept: list[Piece], stretch: Held | None) -> None:
         listed = candidates.listed(self.loss, self.linear_skip)
