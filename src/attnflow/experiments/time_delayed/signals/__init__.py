@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def cells(scale: str) -> list[Cell]:
-    network = {"part": "network", "draws": SEEDS[scale], "steps": 5000 if scale == "quick" else 9000}
+    network = {"part": "network", "draws": SEEDS[scale], "steps": 4000 if scale == "quick" else 9000}
     windows = (SHORT, LONG) if scale == "quick" else (SHORT, 24, 32, LONG, 64)
     return [
         *({"part": "linear", "delays": m} for m in DELAYS),
