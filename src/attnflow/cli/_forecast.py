@@ -77,7 +77,12 @@ def forecast(
     )  # fmt: skip
     names, values = _columns(made)
     write_table(out, made.series.times(horizon)[: len(values)], values, names, made.series.time_name or "time")
-    write_forecast_report(report, made, _command(table, delays, horizon, model, seed))
+    given = {
+        "delays": delays, "horizon": horizon, "time": time, "columns": columns, "model": model, "period": period,
+        "origins": origins, "held-out": held_out, "seeds": seeds, "steps": steps, "seed": seed, "last": last,
+        "resample": resample, "fill": fill,
+    }  # fmt: skip
+    write_forecast_report(report, made, _command(table, given))
     summary = _summary(made, table, out, report)
     print(json.dumps(summary, indent=1, ensure_ascii=False) if as_json else _text(summary))
 
@@ -86,13 +91,17 @@ def _say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _command(table: Path, delays: int, horizon: int, model: str, seed: int) -> str:
+def _command(table: Path, given: dict[str, Any]) -> str:
+    """The command line that does it again."""
     import shlex
 
-    return (
-        f"attnflow forecast {shlex.quote(str(table))} --delays {delays} --horizon {horizon} --model {model} "
-        f"--seed {seed}"
-    )
+    words = ["attnflow", "forecast", str(table)]
+    for name, value in given.items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in (None, False):
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)
 
 
 def _columns(made: Any) -> tuple[list[str], Any]:

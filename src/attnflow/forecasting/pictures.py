@@ -28,6 +28,12 @@ __all__ = [
 GREY = "#8A949E"
 MOST_CHANNELS = 6
 COLOURS = [PALETTE[name] for name in ("blue", "vermillion", "green", "purple", "orange", "sky", "black")]
+LOOKS = {  # a forecaster looks the same in all pictures
+    "TD-TF": (PALETTE["blue"], "-"),
+    "TD-DMD": (PALETTE["vermillion"], (0, (5, 2))),
+    "persistence": (PALETTE["green"], (0, (1.5, 1.5))),
+    "seasonal mean": (PALETTE["purple"], (0, (5, 1.5, 1.5, 1.5))),
+}
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 3)), (0, (3, 1)))
 
 
@@ -173,7 +179,8 @@ def forecast(
             for j, (name, rows) in enumerate(forecasts.items()):
                 rows = table_with_gaps(name, rows)
                 joined = np.concatenate([past[-1:, k], rows[:, k]])
-                line = {"color": COLOURS[j % 7], "ls": DASHES[j % 6], "lw": 1.5, "label": name}
+                colour, dash = _look(name, j)
+                line = {"color": colour, "ls": dash, "lw": 1.5, "label": name}
                 ax.plot(np.concatenate([t[-1:], ahead])[: len(joined)], joined, **line)
             known = past if held_out is None else np.concatenate([past, table_with_gaps("held_out", held_out)])
             _limit(ax, known[:, k])
@@ -216,16 +223,17 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
     factor = dt if exponent is None else dt * number("exponent", exponent)
     lowest, highest = np.inf, 0.0
     with style():
-        figure = new_figure(5.6, 3.5)
+        figure = new_figure(7.0, 3.5)
         ax = figure.subplots()
         for k, (name, values) in enumerate(errors.items()):
             rows = np.atleast_2d(with_gaps(name, values, infinite=True))
             lead = factor * np.arange(1, rows.shape[1] + 1)
             middle = _quantile(rows, 0.5)
-            ax.semilogy(lead, middle, color=COLOURS[k % 7], ls=DASHES[k % 6], label=name)
+            colour, dash = _look(name, k)
+            ax.semilogy(lead, middle, color=colour, ls=dash, label=name)
             if len(rows) > 3:
                 low, high = _quantile(rows, 0.25), _quantile(rows, 0.75)
-                ax.fill_between(lead, low, high, color=COLOURS[k % 7], alpha=0.15, lw=0)
+                ax.fill_between(lead, low, high, color=colour, alpha=0.15, lw=0)
             drawn = middle[np.isfinite(middle) & (middle > 0)]
             lowest, highest = min(lowest, drawn.min(initial=np.inf)), max(highest, drawn.max(initial=0.0))
             if exponent is not None and k == 0 and len(drawn):
@@ -236,8 +244,13 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
             ax.set_ylim(max(lowest / 2, 1e-16), min(2 * highest, 1e3))
         ax.set(xlabel="lead time" if exponent is None else "lead time in Lyapunov times", ylabel="NRMSE")
         ax.grid()
-        ax.legend(loc="best")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
+
+
+def _look(name: str, k: int) -> tuple[Any, Any]:
+    """Colour and dashes of a forecaster, or of the k-th curve."""
+    return LOOKS.get(name, (COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]))
 
 
 def _quantile(rows: np.ndarray, q: float) -> np.ndarray:

@@ -108,16 +108,16 @@ def _error(value: float) -> str:
 
 
 def _computation(study: Any) -> str:
-    parameters = getattr(study.nonlinear, "n_parameters_", None)
-    told = f" of {parameters} parameters" if parameters else ""
-    loss = getattr(study.nonlinear, "loss_", None)
-    skip = getattr(study.nonlinear, "linear_", None)
-    known = [(name, value) for name, value in (("loss", loss), ("linear part", skip)) if value is not None]
-    how = "".join(f", {name} {e(value)}" for name, value in known)
+    model, rows = study.nonlinear, int(study.comparison.origins[0])
+    if model.network_:
+        part = "with" if model.linear_ else "without"
+        about = f"The network of {model.n_parameters_} numbers, with the {model.loss_} loss and {part} a linear part,"
+    else:
+        about = f"TD-TF, here its linear part alone ({model.n_parameters_} numbers),"
     return (
-        f"Windows of {study.n_delays} rows, a horizon of {study.horizon}. The network{told}{how} and the linear model "
-        f"were fitted on the {int(study.comparison.origins[0])} rows before the first origin for the table, and on "
-        "all rows for the forecast. Nothing was fitted again between origins."
+        f"Windows of {study.n_delays} rows, a horizon of {study.horizon}. {about} and TD-DMD were fitted on the {rows} "
+        "rows before the first origin for the table, and on all rows for the forecast: there they may have chosen "
+        "otherwise. Nothing was fitted again between origins."
     )
 
 
@@ -129,11 +129,10 @@ def _figures(study: Any) -> list[tuple[Any, str]]:
 
     series, horizon = study.series, study.horizon
     rows = np.arange(len(series))
-    label = _axis_label(series)
     shown = min(len(series), max(TAIL * max(horizon, study.n_delays), 60))
     band = {} if study.low is None else {"low": study.low, "high": study.high}
     ahead = np.arange(len(series), len(series) + horizon)
-    ts = series.axis.numbers
+    ts, label = _clock(series)
     drawn = [
         (
             pictures.forecast(
@@ -182,13 +181,21 @@ def _figures(study: Any) -> list[tuple[Any, str]]:
     return drawn
 
 
-def _axis_label(series: Any) -> str:
-    if not series.time_name:
-        return "row"
-    if series.axis.unit == "number":
-        return series.time_name
-    unit = {"second": "seconds", "month": "months", "working day": "working days"}[series.axis.unit]
-    return f"{unit} since {series.times()[0]}"
+def _clock(series: Any) -> tuple[Any, str]:
+    """Times of rows as numbers that people read, and what they are: years, days or hours where they are dates."""
+    import numpy as np
+
+    if not series.time_name or series.axis.unit == "number":
+        return series.axis.numbers, series.time_name or "row"
+
+    def days(places: Any) -> Any:
+        return np.array(series.axis.times(places), "datetime64[s]").astype(float) / 86400
+
+    first, last = days(np.array([0, len(series) - 1]))
+    if last - first > 3 * 365:
+        return lambda places: 1970 + days(places) / 365.2425, "year"
+    name, size = ("days", 1.0) if last - first > 3 else ("hours", 1 / 24)
+    return lambda places: (days(places) - first) / size, f"{name} since {series.times()[0]}"
 
 
 def _scaled(study: Any) -> Any:
