@@ -13,7 +13,7 @@ from ..errors import AttnflowWarning, InputError
 from . import rollout
 from ._parameters import Parametric
 from ._series import ArrayKind, Series, is_list, read
-from .windows import Piece, enough, latest, pieces, standard, stream, wide_enough, windows
+from .windows import Piece, enough, latest, pieces, standard, stream, views, wide_enough
 
 SCORED = 4096  # at most so many roll-outs are scored at once
 
@@ -243,14 +243,14 @@ class AbstractForecaster(Parametric, abc.ABC):
     def score(self, X: Any, u: Any = None) -> float:
         r"""$R^2$ of one-step predictions, the mean over the columns.
 
-        It does not rank forecasters: of two models the one with the better one-step error may lose the trajectory 20
+        It does not rank forecasters: of two models the one with the better one-step error may lose the trajectory 16
         times earlier. `score_rollout` does.
         """
-        found = self._found(X, u)
-        given = windows(found, self.n_delays_)
-        if not len(given.tokens):
+        both = list(views(self._found(X, u), self.n_delays_))
+        if not both:
             raise InputError(f"X has no n_delays + 1 = {self.n_delays_ + 1} samples in a row; give more.")
-        return _r_squared(given.future[:, 0, : self.n_features_in_], self._one_step(given.tokens))
+        true = np.concatenate([future[:, 0, : self.n_features_in_] for _, future in both])
+        return _r_squared(true, np.concatenate([self._one_step(tokens) for tokens, _ in both]))
 
     def score_rollout(self, X: Any, horizon: Any, u: Any = None) -> float:
         r"""$R^2 = 1 - \mathrm{NRMSE}^2$ of roll-outs of `horizon` steps, the mean over the columns.
@@ -258,11 +258,11 @@ class AbstractForecaster(Parametric, abc.ABC):
         They start every `horizon` samples, each from the true states before it. One that diverges makes it $-\infty$.
         """
         horizon, m = whole("horizon", horizon), self.n_delays_
-        given = windows(self._found(X, u), m, horizon)
-        if not len(given.tokens):
+        both = list(views(self._found(X, u), m, horizon))
+        if not both:
             raise InputError(f"X has no n_delays + horizon = {m + horizon} samples in a row; take a shorter horizon.")
-        every = max(horizon, -(-len(given.tokens) // SCORED))
-        tokens, future = given.tokens[::every], given.future[::every]
+        every = max(horizon, -(-sum(len(tokens) for tokens, _ in both) // SCORED))
+        tokens, future = (np.concatenate([pair[k][::every] for pair in both]) for k in (0, 1))
         d = self.n_features_in_
         done = rollout.rolls(self._in_double(), tokens, future[:, :-1, d:], horizon, self._d_centre, self._d_size)
         predicted = np.stack([rows for rows, _ in done])

@@ -16,6 +16,7 @@ from .linear import decompose
 from .losses import Base, relative_weights
 from .network import Form
 from .training import Held, score
+from .windows import Windows
 
 DELTA = 0.03  # of the relative loss
 TRUNCATIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
@@ -55,10 +56,6 @@ def best(scores: dict[Candidate, float]) -> Candidate:
     return winner
 
 
-def increments(tokens: np.ndarray, future: np.ndarray, d: int) -> np.ndarray:
-    return future[:, 0, :d] - tokens[:, 0, :d]
-
-
 def without_linear_part(steps: np.ndarray, width: int) -> Base:
     d = steps.shape[1]
     return Base(np.zeros((d, width)), np.zeros(d), _spread(steps))
@@ -69,15 +66,14 @@ def _spread(rows: np.ndarray) -> np.ndarray:
     return np.where(s > 1e-13, s, 0.0)
 
 
-def linear_part(tokens: np.ndarray, future: np.ndarray, form: Form, held: Held | None, tol: float | None = None) -> Any:
+def linear_part(given: Windows, form: Form, held: Held | None, tol: float | None = None) -> Any:
     """The linear part with the best roll-outs, its truncation and its error; the largest where nothing is held."""
-    every = max(1, -(-len(tokens) // MOST_ROWS))
-    flat = tokens[::every].reshape(-1, form.m * form.c)
-    steps = increments(tokens[::every], future[::every], form.d)
-    svd = decompose(flat)
+    flat = given.tokens.reshape(-1, form.m * form.c)
+    steps = given.future[:, 0, : form.d] - given.tokens[:, 0, : form.d]
+    svd = decompose(lambda: iter([(flat, steps)]))
     found = []
     for truncation in TRUNCATIONS if tol is None else (tol,):
-        L, b, _, _ = svd.solve(steps, tol=truncation)
+        L, b, _, _ = svd.solve(tol=truncation)
         left = steps - flat @ L.T - b
         spread = _spread(left)
         size = np.maximum(_spread(steps), 1e-300)

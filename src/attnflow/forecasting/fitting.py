@@ -51,12 +51,11 @@ class Fitting:
 
     def __init__(self, options: Options, kept: list[Piece], held: Held | None, tol: float | None = None):
         self.options, self.held = options, held
-        form = options.form
-        given = windows(kept, form.m, options.ahead)
-        self.n = len(given.tokens)
-        self._given = given
-        self._increments = candidates.increments(given.tokens, given.future, form.d)
+        self._kept, form = kept, options.form
         self._stream, self._places = _reversed(kept, form.m, options.ahead)
+        self.n = len(self._places)
+        states = self._stream[:, : form.d]
+        self._increments = states[self._places - 1] - states[self._places]
         self.tol, self._linear = tol, None
 
     def base(self, candidate: Candidate) -> Base:
@@ -65,8 +64,8 @@ class Fitting:
         if not candidate.linear:
             return candidates.without_linear_part(self._increments, form.m * form.c)
         if self._linear is None:
-            given = self._given
-            self._linear, self.tol, _ = candidates.linear_part(given.tokens, given.future, form, self.held, self.tol)
+            given = windows(self._kept, form.m, most=candidates.MOST_ROWS)
+            self._linear, self.tol, _ = candidates.linear_part(given, form, self.held, self.tol)
         return self._linear if candidate.network else candidates.alone(self._linear)
 
     def tried(self, candidate: Candidate) -> np.ndarray:
@@ -120,7 +119,7 @@ class Fitting:
 
     def _finished(self, theta: np.ndarray, base: Base, weights: np.ndarray) -> np.ndarray:
         """Second-order steps; of every seed the better of before and after, if something is held back."""
-        given = self._given
+        given = windows(self._kept, self.options.form.m, self.options.ahead)
         after = finish(theta, base, given.tokens, given.future, weights, self.options.form)
         if self.held is None:
             return after

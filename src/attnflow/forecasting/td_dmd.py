@@ -19,7 +19,7 @@ from ..errors import InputError
 from ._forecaster import AbstractForecaster, companion
 from .linear import decompose
 from .rollout import LinearStep
-from .windows import windows
+from .windows import blocks
 
 
 class TDDMD(AbstractForecaster):
@@ -63,21 +63,16 @@ class TDDMD(AbstractForecaster):
         tol, bias = number("tol", self.tol, 0), flag("bias", self.bias)
         if not tol < 1:
             raise InputError(f"tol = {tol:g} would keep no direction; take a number below 1.")
-        given = windows(self._data(X, u, t), self.n_delays)
-        d = self.n_features_in_
-        flat = given.tokens.reshape(len(given.tokens), -1)
-        found = decompose(flat, bias).solve(given.future[:, 0, :d], rank=rank, tol=tol, bias=bias)
+        data = self._data(X, u, t)
+        d, m = self.n_features_in_, self.n_delays_
+        parts = decompose(lambda: blocks(data, m, d), bias)
+        found = parts.solve(rank=rank, tol=tol)
         self._A, self.intercept_ = found.A, found.b
         self.singular_values_, self.rank_ = found.singular_values, found.rank
-        self._windows_rms(flat)
+        # What amplitudes need of the training data: a square root of the second moments of the windows' states.
+        states = parts.RH.reshape(len(parts.RH), m, -1)[:, :, :d]
+        self._spread = states.reshape(len(parts.RH), -1) / np.sqrt(parts.n)
         return self._derive()
-
-    def _windows_rms(self, flat: np.ndarray) -> None:
-        """What amplitudes need of the training data: a square root of the second moments of the windows' states."""
-        d, m = self.n_features_in_, self.n_delays_
-        states = flat.reshape(len(flat), m, -1)[:, :, :d].reshape(len(flat), -1)
-        centred = states - states.mean(axis=0) if self.bias else states
-        self._spread = np.linalg.qr(centred, mode="r") / np.sqrt(len(flat))
 
     def _derive(self) -> "TDDMD":
         d, m = self.n_features_in_, self.n_delays_

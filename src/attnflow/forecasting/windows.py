@@ -5,12 +5,15 @@ window reaches across the end of a trajectory or a missing sample.
 """
 
 import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import AttnflowWarning, InputError
 from ._series import Series
+
+AT_ONCE = 1 << 14  # windows
 
 
 class Piece(NamedTuple):
@@ -64,22 +67,34 @@ def _inputs(one: Series, u: Series | None, i: int) -> np.ndarray:
     return u.values
 
 
-def windows(found: list[Piece], m: int, ahead: int = 1) -> Windows:
-    """All windows of m states with `ahead` states after them; there may be none."""
-    tokens, future = [], []
+def views(found: list[Piece], m: int, ahead: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of every stretch the windows `(n, m, c)` and the `ahead` tokens after each, `(n, ahead, c)`, without a copy."""
     for piece in found:
         n = len(piece) - m - ahead + 1
-        if n < 1:
-            continue
-        row = stream(piece)
-        view = np.lib.stride_tricks.sliding_window_view(row[: n + m - 1], m, axis=0)  # (n, c, m), oldest first
-        tokens.append(view[:, :, ::-1].transpose(0, 2, 1))
-        later = np.lib.stride_tricks.sliding_window_view(row[m:], ahead, axis=0)
-        future.append(later.transpose(0, 2, 1)[:n])
-    if not tokens:
+        if n >= 1:
+            row = stream(piece)
+            oldest_first = np.lib.stride_tricks.sliding_window_view(row[: n + m - 1], m, axis=0)
+            later = np.lib.stride_tricks.sliding_window_view(row[m:], ahead, axis=0)
+            yield oldest_first[:, :, ::-1].transpose(0, 2, 1), later.transpose(0, 2, 1)[:n]
+
+
+def windows(found: list[Piece], m: int, ahead: int = 1, *, most: int | None = None) -> Windows:
+    """All windows of m states with `ahead` states after them, or about `most`, evenly spaced; there may be none."""
+    both = list(views(found, m, ahead))
+    if not both:
         width = found[0].x.shape[1] + found[0].u.shape[1]
         return Windows(np.zeros((0, m, width)), np.zeros((0, ahead, width)))
-    return Windows(np.concatenate(tokens), np.concatenate(future))
+    n = sum(len(tokens) for tokens, _ in both)
+    every = 1 if most is None else max(1, -(-n // most))
+    return Windows(*(np.concatenate([pair[k][::every] for pair in both]) for k in (0, 1)))
+
+
+def blocks(found: list[Piece], m: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Windows as rows `(n, m c)` and the states after them `(n, d)`, some thousands at a time."""
+    for tokens, future in views(found, m):
+        for first in range(0, len(tokens), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            yield tokens[part].reshape(-1, tokens.shape[1] * tokens.shape[2]), future[part, 0, :d]
 
 
 def stream(piece: Piece, *, after: np.ndarray | None = None) -> np.ndarray:
