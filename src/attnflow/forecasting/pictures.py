@@ -70,8 +70,9 @@ def eigenvalues(values: Any, *, others: Any = None, label: str = "TD-DMD", other
         turn = np.linspace(0, 2 * np.pi, 361)
         ax.plot(np.cos(turn), np.sin(turn), color=GREY, lw=0.9)
         for k, (name, eigs, marker) in enumerate(sets):
-            face = COLOURS[k] if k == 0 else "none"
-            edge, width = ("white", 0.5) if k == 0 else (COLOURS[k], 1.1)
+            colour = _look(name, k)[0]
+            face = colour if k == 0 else "none"
+            edge, width = ("white", 0.5) if k == 0 else (colour, 1.1)
             about = f"{name}, largest {abs(eigs).max():.4g}"
             marks = {"ms": 5 + k, "mfc": face, "mec": edge, "mew": width, "ls": "none", "label": about}
             ax.plot(np.real(eigs), np.imag(eigs), marker, **marks)

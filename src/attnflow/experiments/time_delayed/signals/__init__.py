@@ -21,7 +21,7 @@ def cells(scale: str) -> list[Cell]:
     return [
         *({"part": "linear", "delays": m} for m in DELAYS),
         *({**network, "delays": m, "values": "shared"} for m in windows),
-        {**network, "delays": SHORT, "values": "per_delay"},
+        *({**network, "delays": SHORT, "values": "per_delay"} for _ in range(scale == "full")),
         {"part": "linear part", "delays": 32},
         {"part": "feasible"},
     ]

@@ -2,10 +2,10 @@
 
 from ... import Results
 from ..._claim import derived_on
-from ..measured import PAGE, every, median
+from ..measured import PAGE, median
 
 DELAYS, STEPS = 5, 1000
-LOSSES = ("plain", "relative", "auto")
+LOSSES = ("plain", "relative")
 SECTION = "A wake"
 
 claim = derived_on(PAGE, "wake")
@@ -39,15 +39,6 @@ CLAIMS = [
         plain_over_relative,
         SECTION,
         kind="at_least",
-        provenance="observation",
-    ),
-    claim(
-        "auto",
-        "… with the loss chosen on a trajectory held back: x² + y² at the end, every seed",
-        1.0,
-        every("late", part="network", loss="auto"),
-        SECTION,
-        0.1,
         provenance="observation",
     ),
 ]
