@@ -67,8 +67,10 @@ class TimeDelayedTransformer(AbstractForecaster):
       or `forecast_ensemble` give all of them. `key`, or `random_state` (a whole number): by default the same at every
       fit. `progress` shows a bar. `time_axis=1`, if columns are times.
 
-    **After `fit`:** `n_parameters_`, `loss_curve_` and `validation_curve_` `(looks, n_seeds)`, `validation_scores_`,
-    `best_seed_`, `loss_`, `linear_`, `network_`, `selection_`, `dt_`, `diverged_at_`.
+    **After `fit`:** `loss_` and `linear_` (what was chosen), `network_` (false where nothing was left for one),
+    `selection_` (what was tried, with the error of every seed), `n_parameters_`, `loss_curve_` and `validation_curve_`
+    `(looks, n_seeds)`, `validation_scores_` (roll-out errors of the seeds; after `refit` of data they have seen),
+    `best_seed_`, `dt_`, `diverged_at_`.
 
     Training is in float32 and forecasts are in float64, whatever precision JAX is in.
 
