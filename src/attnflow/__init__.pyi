@@ -6,6 +6,7 @@ from . import diagnostics as diagnostics
 from . import errors as errors
 from . import experiments as experiments
 from . import flows as flows
+from . import forecasting as forecasting
 from . import language as language
 from . import measures as measures
 from . import models as models
@@ -41,6 +42,8 @@ from .flows import load as load
 from .flows import long_time as long_time
 from .flows import rescaled as rescaled
 from .flows import simulate as simulate
+from .forecasting import TDDMD as TDDMD
+from .forecasting import TimeDelayedTransformer as TimeDelayedTransformer
 from .models import Flow as Flow
 from .models import HardmaxLayers as HardmaxLayers
 from .models import HomogenizedSDE as HomogenizedSDE
