@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import AttnflowError, AttnflowWarning
-from . import _cite, _data, _doctor, _explore, _list, _plot, _reproduce, _simulate
+from . import _cite, _data, _doctor, _explore, _list, _models, _plot, _reproduce, _simulate
 
 TRACEBACK = "--traceback"
 
@@ -80,6 +80,7 @@ def _app(args: Sequence[str]) -> typer.Typer:
     app.command("explore")(_explore.explore)
     app.command("cite")(_cite.cite)
     app.command("data")(_data.data)
+    app.add_typer(_models.models, name="models")
     app.command("doctor")(_doctor.doctor)
     return app
 

@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Any
 from .datasets import DATA, DataSet, MissingData, fetch, install
 from .loaders import load_imdb, load_vader_snippets
 from .reviews import Reviews
+from .weights import MODELS, Encoded, ModelFiles, ModelPackage, Tensors, fetch_model, open_model
 
 if TYPE_CHECKING:
     from . import sentiment as sentiment
 
 __all__ = [
     "DATA",
+    "MODELS",
     "DataSet",
+    "Encoded",
     "MissingData",
+    "ModelFiles",
+    "ModelPackage",
     "Reviews",
+    "Tensors",
     "fetch",
+    "fetch_model",
     "install",
     "load_imdb",
     "load_vader_snippets",
+    "open_model",
     "sentiment",
 ]
 
