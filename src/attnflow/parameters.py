@@ -48,6 +48,8 @@ def weight_array(name: str, value: Any) -> Any:
         array = array.astype(jnp.result_type(float))
     if not jnp.issubdtype(array.dtype, jnp.floating):
         raise InputError(f"{name} has dtype {array.dtype}; give real numbers.")
+    if 0 in array.shape:
+        raise InputError(f"{name} has shape {array.shape} and no entries; leave it out, or give some.")
     if is_concrete(array) and not np.isfinite(np.asarray(array)).all():
         raise InputError(f"{name} has an entry that is not finite; give finite numbers.")
     return jnp.asarray(array, array.dtype)

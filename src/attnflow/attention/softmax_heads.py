@@ -123,7 +123,7 @@ class SoftmaxHeads(AbstractAttention):
                 shapes = f"{arrays[name].shape} beside Q of shape {queries.shape}"
                 raise InputError(f"{name} has shape {shapes}; give {(*layers, *shape)}.")
         turns = arrays["frequencies"]
-        if turns is not None and (turns.shape[:-1] != layers or not 0 < turns.shape[-1] <= k // 2):
+        if turns is not None and not (turns.ndim and turns.shape[:-1] == layers and turns.shape[-1] <= k // 2):
             raise InputError(f"frequencies have shape {turns.shape}; give at most {k // 2}, half a head's width.")
         scale = weight_array("beta", k**-0.5 if beta is None else beta)
         if scale.shape not in ((), layers):

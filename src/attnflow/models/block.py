@@ -9,6 +9,7 @@ GPT-2 and Llama are of the first kind, BERT and ALBERT of the second.
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..attention import SoftmaxHeads
@@ -60,10 +61,13 @@ class Block(eqx.Module):
         self.attention, self.mlp = attention, mlp
         self.attention_norm, self.mlp_norm = attention_norm, mlp_norm
         self.place = place
-        self.residual = weight_array("residual", residual)
-        if self.residual is None or self.residual.ndim > 1:
-            raise InputError("residual is one number, the weight of both branches.")
+        layers = () if self.stacked is None else (self.stacked,)
+        scale = weight_array("residual", residual)
+        if scale is None or scale.shape not in ((), layers):
+            raise InputError("residual is one number, the weight of both branches, or one for each layer of a stack.")
+        self.residual = jnp.broadcast_to(scale, layers)
         self._check_dimensions()
+        self._check_layers(layers)
 
     def _check_dimensions(self) -> None:
         """Refuse parts that are for tokens of different dimensions."""
@@ -75,6 +79,19 @@ class Block(eqx.Module):
         if len(set(found.values())) > 1:
             parts = ", ".join(f"{name} {d}" for name, d in found.items())
             raise InputError(f"the parts are for tokens of different dimensions ({parts}); make them equal.")
+
+    def _check_layers(self, layers: tuple[int, ...]) -> None:
+        """Refuse parts of which some are for one layer and others for a stack."""
+        parts = {"attention": (self.attention and self.attention.Q, 3), "mlp": (self.mlp and self.mlp.U, 2)}
+        for name, norm in (("attention_norm", self.attention_norm), ("mlp_norm", self.mlp_norm)):
+            if norm is not None:
+                parts |= {name: (norm.gain, 1), f"{name}'s bias": (norm.bias, 1), f"{name}'s radius": (norm.radius, 0)}
+        for name, (array, axes) in parts.items():
+            if array is not None and array.shape[: array.ndim - axes] != layers:
+                whole = "a stack of layers" if layers else "one layer"
+                raise InputError(
+                    f"{name} has shape {array.shape}, and the other parts are for {whole}; make them agree."
+                )
 
     @property
     def d(self) -> int:
