@@ -19,7 +19,7 @@ from ..models import at_time
 from ..pairsums import Full, pair_sums, pair_weights
 from ..spaces import Count, Euclidean, Numbers, check_tokens
 from ._clouds import Tokens, along, clouds
-from .attention import Layers, attention_of
+from .attention import HeadInLayers, Layers, attention_of
 
 
 def log_partition(
@@ -56,7 +56,7 @@ def log_partition(
         points = check_tokens(points, Euclidean()).astype(xs.dtype)
         if points.shape[1] != xs.shape[-1]:
             raise InputError(f"points have {points.shape[1]} coordinates and tokens {xs.shape[-1]}; they must agree.")
-        if not source[1].complete:
+        if isinstance(source, HeadInLayers) or not source[1].complete:
             raise InputError("points have no position among tokens that see only some others; leave out points=.")
     ts = jnp.zeros(xs.shape[:-2], xs.dtype) if cloud.ts is None else cloud.ts
     return along(log_z, (xs, ts), cloud.w, source, points)
@@ -66,7 +66,7 @@ def log_z(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, source: Any, points: Array | None
 ) -> Float[Array, " m"]:
     """`log_partition` of one cloud; `source` is the map and its pairs."""
-    attention, pairs = source
+    attention, pairs, x = source.at(x, t) if isinstance(source, HeadInLayers) else (*source, x)
     attention = at_time(attention, t)
     log_w = attention.log_weights(x, w, pairs=pairs)
     queries = x if points is None else points
