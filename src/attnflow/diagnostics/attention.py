@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..checks import flag
 from ..errors import InputError, shown
@@ -14,8 +14,8 @@ from ..flows import Run
 from ..models import at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
-from ..spaces import Count, Numbers
-from ._clouds import Tokens, along, clouds, in_memory, masses, reached
+from ..spaces import Count, Numbers, is_concrete
+from ._clouds import Clouds, Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
@@ -37,6 +37,8 @@ def attention_matrix(
     log = flag("log", log)
     attention = attention_of(run, head)
     cloud = clouds(run, at)
+    if isinstance(attention, HeadInLayers):
+        attention.check(cloud)
     n = cloud.xs.shape[-2]
     in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
     xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
@@ -76,6 +78,8 @@ def leaders(run: Tokens, *, at: Count | None = None, head: Count | None = None) 
         return _of_matrix(run, at, head)
     attention = attention_of(run, head)
     cloud = reached(clouds(run, at))
+    if isinstance(attention, HeadInLayers):
+        attention.check(cloud)
     return Leaders(*along(_received, (cloud.grown(), cloud.ts), cloud.w, attention))
 
 
@@ -131,15 +135,30 @@ class HeadInLayers(NamedTuple):
         heads, seen = self.model.reads(t, x)
         return heads.head(self.head), self.model.pairs, seen
 
+    def reads(self, t: Float[Array, ""]) -> Bool[Array, ""]:
+        """Whether there is a layer that reads the tokens of this time."""
+        return jnp.logical_or(self.model.endless, t < self.model.depth)
+
     def tile(self, x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, log: bool) -> Any:
         head, pairs, seen = self.at(x, t)
-        read = jnp.logical_or(self.model.endless, t < self.model.depth)
+        read = self.reads(t)
         rows_of = functools.partial(head.matrix, seen, head.log_weights(seen, w, pairs=pairs), pairs=pairs, log=log)
 
         def tile(rows: Int[Array, " r"] | None) -> Float[Array, "r n"]:
             return jnp.where(read, rows_of(rows), jnp.nan)
 
         return tile
+
+    def check(self, cloud: Clouds) -> None:
+        """Refuse one time at which no layer reads the tokens."""
+        at = cloud.ts
+        if at is None or at.ndim or not is_concrete(at, self.model) or self.model.endless:
+            return
+        if float(at) >= self.model.depth:
+            raise InputError(
+                f"no layer reads the tokens at t = {float(at):g}, the end of {self.model.depth} layers; choose an "
+                "earlier time, for example at=-2."
+            )
 
 
 def attention_of(run: Any, head: Any) -> Any:

@@ -51,6 +51,8 @@ def log_partition(
             raise InputError(f"attention = {shown(attention)} has no weights; give a map, such as af.Softmax(beta=1).")
         source = (attention, Full())
     cloud = clouds(tokens, at, weights)
+    if isinstance(source, HeadInLayers):
+        source.check(cloud)
     xs = cloud.true("their log Z")
     if points is not None:
         points = check_tokens(points, Euclidean()).astype(xs.dtype)
@@ -66,7 +68,11 @@ def log_z(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, source: Any, points: Array | None
 ) -> Float[Array, " m"]:
     """`log_partition` of one cloud; `source` is the map and its pairs."""
-    attention, pairs, x = source.at(x, t) if isinstance(source, HeadInLayers) else (*source, x)
+    if isinstance(source, HeadInLayers):
+        attention, pairs, x = source.at(x, t)
+        sums = pair_sums(attention.score, x, x, 1.0, log_w=attention.log_weights(x, w), pairs=pairs, reduce="exp")
+        return jnp.where(source.reads(t), sums[1], jnp.nan)
+    attention, pairs = source
     attention = at_time(attention, t)
     log_w = attention.log_weights(x, w, pairs=pairs)
     queries = x if points is None else points

@@ -11,8 +11,8 @@ from jaxtyping import Array
 from ...errors import InputError, shown
 from ..mlp import ACTIVATIONS
 
-# What one dimension of a model may be at most: a configuration beyond has an error in it.
-LARGEST = 2**31 - 1
+# What a dimension of a model, and the number of its layers, may be at most: a configuration beyond has an error in it.
+LARGEST, DEEPEST = 2**31 - 1, 10_000
 
 
 class Checkpoint:
@@ -44,6 +44,13 @@ class Checkpoint:
         if default is None:
             raise InputError(f"the configuration has no {names[0]}; take the config.json of the model.")
         return default
+
+    def depth(self, name: str) -> int:
+        """The number of layers."""
+        layers = self.whole(name)
+        if layers > DEEPEST:
+            raise InputError(f"the configuration has {name} = {layers}; models have at most {DEEPEST} layers.")
+        return layers
 
     def number(self, name: str, default: float) -> float:
         """A positive, finite number of the configuration."""
@@ -108,6 +115,8 @@ class Checkpoint:
     ) -> Array:
         """The tensors of all layers as one, each `change`d; `pattern` has `{}` in place of the number of the layer."""
         first = self.take(pattern.format(0), *shape)
+        if not self.has(pattern.format(layers - 1)):  # before there is memory for all of them
+            self.take(pattern.format(layers - 1), *shape)
         first = first if change is None else change(first)
         whole = np.empty((layers, *first.shape), self.dtype)
         whole[0] = first

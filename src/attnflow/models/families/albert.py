@@ -21,7 +21,7 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
     file = Checkpoint(config, tensors, ("albert.",), dtype)
     file.refuse(position_embedding_type="absolute", inner_group_num=1)
     d, e, m = file.whole("hidden_size"), file.whole("embedding_size", default=128), file.whole("intermediate_size")
-    H, depth = file.whole("num_attention_heads"), file.whole("num_hidden_layers")
+    H, depth = file.whole("num_attention_heads"), file.depth("num_hidden_layers")
     groups = file.whole("num_hidden_groups", default=1)
     file.heads(d, H)
     eps = file.number("layer_norm_eps", 1e-12)

@@ -21,7 +21,7 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
     file = Checkpoint(config, tensors, ("bert.",), dtype)
     file.refuse(position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     d, m, H = file.whole("hidden_size"), file.whole("intermediate_size"), file.whole("num_attention_heads")
-    depth, eps = file.whole("num_hidden_layers"), file.number("layer_norm_eps", 1e-12)
+    depth, eps = file.depth("num_hidden_layers"), file.number("layer_norm_eps", 1e-12)
     file.heads(d, H)
     file.check_layers("encoder.layer.{}.", depth)
     layer = "encoder.layer.{}."

@@ -22,7 +22,7 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
     """The model of a configuration and of tensors as Hugging Face names them."""
     file = Checkpoint(config, tensors, ("transformer.",), dtype)
     file.refuse(add_cross_attention=False)
-    d, H, depth = file.whole("n_embd", "hidden_size"), file.whole("n_head"), file.whole("n_layer")
+    d, H, depth = file.whole("n_embd", "hidden_size"), file.whole("n_head"), file.depth("n_layer")
     m, k = file.whole("n_inner", default=4 * d), file.heads(d, H)
     eps = file.number("layer_norm_epsilon", 1e-5)
     file.check_layers("h.{}.", depth)

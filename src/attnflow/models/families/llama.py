@@ -27,8 +27,9 @@ from ._checkpoint import Checkpoint, by_head, out_by_head
 def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerStack:
     """The model of a configuration and of tensors as Hugging Face names them."""
     file = Checkpoint(config, tensors, ("model.",), dtype)
+    file.refuse(mlp_bias=False)
     d, m, H = file.whole("hidden_size"), file.whole("intermediate_size"), file.whole("num_attention_heads")
-    depth, G = file.whole("num_hidden_layers"), file.whole("num_key_value_heads", default=H)
+    depth, G = file.depth("num_hidden_layers"), file.whole("num_key_value_heads", default=H)
     k = file.whole("head_dim", default=file.heads(d, H) if d % H == 0 else None)
     if H % G:
         raise InputError(f"the configuration has {H} heads for {G} groups of keys, which do not divide them.")
@@ -56,9 +57,6 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
         bias=file.stacked(f"{layer}self_attn.o_proj.bias", depth, d) if biased else None,
         frequencies=np.tile(_frequencies(file, k), (depth, 1)),
     )
-    open_mlp = file.flag("mlp_bias")
-    if open_mlp:
-        raise InputError("the configuration has mlp_bias = True, which is not offered; False is.")
     mlp = MLP(
         W=file.stacked(f"{layer}mlp.down_proj.weight", depth, d, m),
         U=file.stacked(f"{layer}mlp.up_proj.weight", depth, m, d),
