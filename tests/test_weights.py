@@ -129,6 +129,13 @@ def test_a_folder_with_one_file_or_with_several(tmp_path):
     assert len({open_model(tmp_path / f).digest for f in ("one", "many", "old")}) == 3
 
 
+def test_an_old_config_without_a_family_gets_it_from_the_names(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    name = "bert.encoder.layer.0.attention.self.query.weight"
+    written(tmp_path / "pytorch_model.bin", torch_stream({name: np.ones((2, 2))}))
+    assert open_model(tmp_path).family == open_model(tmp_path).config["model_type"] == "bert"
+
+
 def test_a_cache_of_hugging_face_is_links_that_are_followed(tmp_path):
     blobs, snapshot = tmp_path / "models--x" / "blobs", tmp_path / "models--x" / "snapshots" / "abc"
     blobs.mkdir(parents=True), snapshot.mkdir(parents=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .datasets import DATA, DataSet, MissingData, fetch, install
 from .loaders import load_imdb, load_vader_snippets
 from .reviews import Reviews
-from .weights import MODELS, Encoded, ModelFiles, ModelPackage, Tensors, fetch_model, open_model
+from .weights import Encoded, ModelFiles, ModelPackage, Tensors, fetch_model, open_model
+from .weights.packages import MODELS
 
 if TYPE_CHECKING:
     from . import sentiment as sentiment

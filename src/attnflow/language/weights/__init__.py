@@ -9,10 +9,7 @@ that is cut short, lies about its sizes, or asks for anything but numbers.
 
 from .files import ModelFiles as ModelFiles
 from .files import open_model as open_model
-from .packages import MODELS as MODELS
 from .packages import ModelPackage as ModelPackage
 from .packages import fetch_model as fetch_model
 from .tensors import Tensors as Tensors
 from .tokenizer import Encoded as Encoded
-
-__all__ = ["MODELS", "Encoded", "ModelFiles", "ModelPackage", "Tensors", "fetch_model", "open_model"]

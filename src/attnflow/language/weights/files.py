@@ -34,7 +34,10 @@ class ModelFiles:
     def __init__(
         self, path: Path, config: Mapping[str, Any], tensors: Tensors, tokenizer: Callable[[], Tokenizer], name: str
     ):
-        self.path, self.config, self.tensors, self.name = path, dict(config), tensors, name
+        self.path, self.tensors, self.name = path, tensors, name
+        # Configs before 2020 name no family; names of tensors do.
+        known = {"model_type": kind} if (kind := _family(tensors)) else {}
+        self.config = {**known, **config}
         self._tokenizer = tokenizer
 
     def __repr__(self) -> str:
@@ -42,14 +45,9 @@ class ModelFiles:
 
     @property
     def family(self) -> str:
-        """The family of the model: `albert`, `bert`, `gpt2`, `llama`, or another that config.json names.
-
-        Configs before 2020 name none; then names of tensors tell the family.
-        """
+        """The family of the model: `albert`, `bert`, `gpt2`, `llama`, or another that config.json names."""
         kind = self.config.get("model_type")
-        if isinstance(kind, str):
-            return kind
-        return next((family for family, part in SIGNS.items() if any(part in name for name in self.tensors)), "unknown")
+        return kind if isinstance(kind, str) else "unknown"
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -69,6 +67,10 @@ class ModelFiles:
         except OSError as error:
             raise FileError(f"cannot read {self.path}: {error.strerror or error}.") from error
         return total.hexdigest()
+
+
+def _family(tensors: Tensors) -> str | None:
+    return next((family for family, part in SIGNS.items() if any(part in name for name in tensors)), None)
 
 
 def open_model(model: str | os.PathLike) -> ModelFiles:

