@@ -45,11 +45,11 @@ ROWS = [
             "nonfinite:t": "the parameters do not depend on time",
         },
     ),
-    Call("models.Normalization", arguments=arguments(kind="layer", gain=POINTS[0], bias=POINTS[1]), without=OBJECT),
+    Call("models.Normalization", arguments=arguments(form="layer", gain=POINTS[0], bias=POINTS[1]), without=OBJECT),
     Call(
         "models.Normalization",
         case="sphere",
-        arguments=arguments(kind="sphere", radius=2.0),
+        arguments=arguments(form="sphere", radius=2.0),
         without={**OBJECT, "junk:radius:array": "one number for each layer of a stack"},
     ),
     Call(

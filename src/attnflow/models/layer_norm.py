@@ -1,6 +1,6 @@
 r"""Normalisations of a token by its own coordinates, as transformers have them, and the one of the theory.
 
-| `kind` | $N(x)$ |
+| `form` | $N(x)$ |
 |---|---|
 | `"layer"` | $g \odot (x - \bar x)/\sqrt{\operatorname{var}(x) + \varepsilon} + b$ |
 | `"rms"` | $g \odot x/\sqrt{\tfrac1d\lvert x\rvert^2 + \varepsilon}$ |
@@ -22,21 +22,21 @@ from ..errors import InputError, shown
 from ..parameters import weight_array
 from ..spaces import Numbers, Sphere
 
-KINDS = ("layer", "rms", "sphere")
+FORMS = ("layer", "rms", "sphere")
 
 
 class Normalization(eqx.Module):
     """One normalisation; see this module's text.
 
-    **Arguments:** `kind`; `gain (d,)` and `bias (d,)`, `None` for one and zero; `eps`; `radius`, that of the sphere,
+    **Arguments:** `form`; `gain (d,)` and `bias (d,)`, `None` for one and zero; `eps`; `radius`, that of the sphere,
     which has neither gain nor bias. Arrays may have one more axis in front, for a stack of layers.
 
     >>> import jax.numpy as jnp
-    >>> Normalization("sphere", radius=5.0)(jnp.array([[3.0, 4.0]])).tolist()
-    [[3.0, 4.0]]
+    >>> Normalization("sphere", radius=5.0)(jnp.array([[0.0, 2.0]])).tolist()
+    [[0.0, 5.0]]
     """
 
-    kind: str = eqx.field(static=True)
+    form: str = eqx.field(static=True)
     gain: Float[Array, "*L d"] | None
     bias: Float[Array, "*L d"] | None
     eps: float = eqx.field(static=True)
@@ -44,24 +44,24 @@ class Normalization(eqx.Module):
 
     def __init__(
         self,
-        kind: str = "layer",
+        form: str = "layer",
         gain: Numbers | None = None,
         bias: Numbers | None = None,
         eps: float = 1e-5,
         radius: Numbers | None = None,
     ):
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise InputError(f"kind = {shown(kind)} is no normalisation; choose one of {', '.join(KINDS)}.")
-        self.kind = kind
+        if not isinstance(form, str) or form not in FORMS:
+            raise InputError(f"form = {shown(form)} is no normalisation; choose one of {', '.join(FORMS)}.")
+        self.form = form
         self.gain, self.bias = weight_array("gain", gain), weight_array("bias", bias)
         self.radius = weight_array("radius", radius)
         self.eps = real("eps", eps)
         if not 0 <= self.eps < np.inf:
             raise InputError(f"eps = {self.eps:g} must be finite and not negative.")
-        if (kind == "sphere") != (radius is not None) or (kind == "sphere" and (gain is not None or bias is not None)):
-            raise InputError("the sphere has a radius, and neither gain nor bias; the other kinds have no radius.")
-        if kind == "rms" and bias is not None:
-            raise InputError('kind = "rms" has no bias; leave it out, or take kind="layer".')
+        if (form == "sphere") != (radius is not None) or (form == "sphere" and (gain is not None or bias is not None)):
+            raise InputError("the sphere has a radius, and neither gain nor bias; the other forms have no radius.")
+        if form == "rms" and bias is not None:
+            raise InputError('form = "rms" has no bias; leave it out, or take form="layer".')
         if self.gain is not None and (self.gain.ndim not in (1, 2)):
             raise InputError(f"gain has shape {self.gain.shape}; give (d,), or (L, d) for L layers.")
         if self.bias is not None and (self.bias.ndim not in (1, 2)):
@@ -79,7 +79,7 @@ class Normalization(eqx.Module):
                 raise InputError(
                     f"{name} has shape {row.shape} and tokens have dimension {x.shape[1]}; make them equal."
                 )
-        if self.kind == "layer":
+        if self.form == "layer":
             x = x - jnp.mean(x, axis=1, keepdims=True)
         x = x / jnp.sqrt(jnp.mean(x * x, axis=1, keepdims=True) + jnp.asarray(self.eps, x.dtype))
         x = x if self.gain is None else self.gain.astype(x.dtype)[None, :] * x
