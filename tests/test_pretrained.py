@@ -3,6 +3,7 @@
 How the references were made: tests/witnesses/pretrained.py.
 """
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -407,3 +408,61 @@ def test_files_name_their_tensors_in_several_ways(runs):
 def test_parts_that_do_not_fit_are_refused(make, sentence):
     with pytest.raises(InputError, match=sentence):
         make()
+
+
+# What the page says ---------------------------------------------------------------------------------------------------
+
+
+def jacobian(block, z, tokens, weights=None):
+    return np.asarray(jax.jacfwd(lambda y: block.among(y[None], tokens, weights)[0])(z))
+
+
+def test_a_key_bias_does_nothing_and_a_value_bias_is_a_constant():
+    x = jnp.asarray(TOKENS)
+    drift = sum(WEIGHTS["W"][h] @ WEIGHTS["v_bias"][h * G // H] for h in range(H))
+    other = SoftmaxHeads(**{**WEIGHTS, "k_bias": None, "v_bias": None, "bias": WEIGHTS["bias"] + drift})
+    np.testing.assert_allclose(other(x, x), SoftmaxHeads(**WEIGHTS)(x, x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_within_a_group_tokens_move_by_the_map_of_the_frozen_measure(place):
+    """Perturbations of a group with mean zero, while the other tokens stand elsewhere."""
+    block, group = own_block(place), [0, 1, 2]
+    x, w = jnp.asarray(TOKENS).at[jnp.array(group)].set(TOKENS[0]), jnp.asarray(MASSES)
+    np.testing.assert_allclose(block.among(x[:1], x, w), block(x, w)[:1], rtol=1e-12)
+    xi = np.zeros((N, D))
+    xi[group] = draw(41, 3, D)
+    xi[group] -= np.average(xi[group], axis=0, weights=MASSES[group])
+    moved = jax.jvp(lambda y: block(y, w), (x,), (jnp.asarray(xi),))[1]
+    np.testing.assert_allclose(moved, xi @ jacobian(block, x[0], x, w).T, atol=1e-12)
+
+
+def test_at_consensus_attention_has_no_part_in_how_tokens_merge():
+    x = jnp.tile(jnp.asarray(TOKENS[:1]), (N, 1))
+    one, other = (jacobian(block, x[0], x) for block in (own_block("post"), own_block("post", Q=draw(42, H, K, D))))
+    np.testing.assert_allclose(one, other, atol=1e-12)
+    still = dataclasses.replace(own_block("post"), attention=None)
+    constant = own_block("post").attention(x, x)[0]
+    shifted = jax.jacfwd(lambda z: still.mlp_norm(_with_mlp(still, still.attention_norm(z + 0.7 * constant[None]))))
+    np.testing.assert_allclose(one, shifted(x[:1])[0, :, 0], atol=1e-12)
+
+
+def _with_mlp(block, y):
+    return y + 0.7 * block.mlp(y)
+
+
+def test_after_a_layer_tokens_are_on_its_ellipsoid(albert, text):
+    run = af.simulate(albert, text, solver="layers")
+    for k in range(albert.depth):
+        norm = albert.block(k).mlp_norm
+        z = (np.asarray(run.xs[k + 1]) - np.asarray(norm.bias)) / np.asarray(norm.gain)
+        np.testing.assert_allclose(z.sum(axis=1), 0, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(z, axis=1), np.sqrt(24), rtol=1e-9)
+
+
+def test_long_streams_turn_slowly():
+    model, x = LayerStack(own_block("pre")), jnp.asarray(TOKENS)
+    far = [np.asarray(af.simulate(model, size * x, solver="layers").xs, float) for size in (1e3, 1e4)]
+    theta = [xs / np.linalg.norm(xs, axis=-1, keepdims=True) for xs in far]
+    turned = [np.linalg.norm(t[1] - t[0], axis=-1) for t in theta]
+    np.testing.assert_allclose(turned[0] / turned[1], 10, rtol=0.02)

@@ -117,9 +117,25 @@ class Block(eqx.Module):
         pairs: AbstractPairs = Full(),
         kernel: str = "auto",
     ) -> Float[Array, "n d"]:
+        return self.among(x, x, weights, pairs=pairs, kernel=kernel)
+
+    def among(
+        self,
+        x: Float[Array, "m d"],
+        tokens: Float[Array, "n d"],
+        weights: Float[Array, " n"] | None = None,
+        *,
+        pairs: AbstractPairs = Full(),
+        kernel: str = "auto",
+    ) -> Float[Array, "m d"]:
+        r"""What the layer makes of other points in the presence of the tokens: the map $\Phi_\mu(x)$ for a fixed $\mu$.
+
+        The points read the tokens and nobody reads the points.
+        """
         if self.attention is not None:
             seen = self.reads(x)
-            x = self._after(x, self.attention(seen, seen, weights, pairs=pairs, kernel=kernel), self.attention_norm)
+            keys = seen if tokens is x else self.reads(tokens)
+            x = self._after(x, self.attention(seen, keys, weights, pairs=pairs, kernel=kernel), self.attention_norm)
         if self.mlp is not None:
             before = self.mlp_norm if self.place == "pre" else None
             x = self._after(x, self.mlp(x if before is None else before(x)), self.mlp_norm)
