@@ -45,10 +45,11 @@ def restricted(Q: np.ndarray, K: np.ndarray, V: np.ndarray, W: np.ndarray) -> tu
     d, p = W.shape
     if p + len(K) >= d:
         return W @ V, Q.T @ K
-    range_of_V = np.linalg.qr(W)[0]
-    # The last of a complete basis is orthogonal to the range of W and to the rows of K.
-    outside = np.linalg.qr(np.concatenate([W, K.T], axis=1), mode="complete")[0][:, -1:]
-    E = np.concatenate([range_of_V, outside], axis=1)
+    # Any direction outside the range of W and of the rows of K will do.
+    span = np.linalg.qr(np.concatenate([W, K.T], axis=1))[0]
+    some = np.cos(np.arange(d))
+    outside = some - span @ (span.T @ some)
+    E = np.concatenate([span[:, :p], outside[:, None] / np.linalg.norm(outside)], axis=1)
     return (E.T @ W) @ (V @ E), (Q @ E).T @ (K @ E)
 
 
