@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import AttnflowError, AttnflowWarning
-from . import _cite, _data, _doctor, _explore, _list, _models, _plot, _reproduce, _simulate
+from . import _analyze, _cite, _data, _doctor, _explore, _list, _models, _plot, _reproduce, _simulate
 
 TRACEBACK = "--traceback"
 
@@ -77,6 +77,7 @@ def _app(args: Sequence[str]) -> typer.Typer:
     wanted = "simulate" in (*args, *os.environ.get("_TYPER_COMPLETE_ARGS", "").split())
     app.command("simulate")(_simulate.command(with_parameters=wanted))
     app.command("plot")(_plot.plot)
+    app.command("analyze")(_analyze.analyze)
     app.command("explore")(_explore.explore)
     app.command("cite")(_cite.cite)
     app.command("data")(_data.data)

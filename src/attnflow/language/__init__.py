@@ -16,20 +16,28 @@ from .weights.packages import MODELS
 
 if TYPE_CHECKING:
     from . import sentiment as sentiment
+    from .analysis import Analysis as Analysis
+    from .analysis import analyze as analyze
+    from .pretrained import Pretrained as Pretrained
+    from .pretrained import load as load
 
 __all__ = [
     "DATA",
     "MODELS",
+    "Analysis",
     "DataSet",
     "Encoded",
     "MissingData",
     "ModelFiles",
     "ModelPackage",
+    "Pretrained",
     "Reviews",
     "Tensors",
+    "analyze",
     "fetch",
     "fetch_model",
     "install",
+    "load",
     "load_imdb",
     "load_vader_snippets",
     "open_model",
@@ -37,8 +45,13 @@ __all__ = [
 ]
 
 
+LATER = {"Analysis": ".analysis", "analyze": ".analysis", "Pretrained": ".pretrained", "load": ".pretrained"}
+
+
 def __getattr__(name: str) -> Any:
-    """`sentiment` is imported when it is first used: fetching data should not wait for JAX."""
+    """What computes is imported when it is first used: fetching data should not wait for JAX."""
     if name == "sentiment":
         return importlib.import_module(".sentiment", __name__)
+    if name in LATER:
+        return getattr(importlib.import_module(LATER[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
