@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import attnflow as af
-from tiny_models import tiny_albert
+from tiny_models import TEXT, tiny_albert
 
 from .table import Call, Constant, ResultOf, arguments
 
@@ -20,6 +20,11 @@ TEXTS = ["a good film", "a bad film", "good and good", "bad and bad", "so good",
 @functools.cache
 def tiny():
     return tiny_albert(Path(tempfile.mkdtemp()) / "albert")
+
+
+@functools.cache
+def loaded():
+    return af.language.load(tiny())
 
 
 @functools.cache
@@ -48,6 +53,31 @@ ROWS = [
         without={**FILES, "valid": "a model is not fetched in a test of input", "junk:archive": "a text is a path"},
     ),
     ResultOf("language.ModelFiles", row="language.open_model"),
+    Call(
+        "language.load",
+        arguments=lambda: {"model": tiny()},
+        without={**FILES, "junk:model": "a text is a path"},
+    ),
+    ResultOf("language.Pretrained", row="language.load"),
+    Call(
+        "language.analyze",
+        arguments=lambda: {
+            "model": loaded(),
+            "text": TEXT,
+            "layers": [0, 1],
+            "iterate": 3,
+            "length": 20,
+            "eps": 0.1,
+            "bins": 10,
+        },
+        without={
+            **FILES,
+            "junk:model": "a text is a path",
+            "junk:text": "a text is a text",
+            "repeats": "it takes long",
+        },
+    ),
+    ResultOf("language.Analysis", row="language.analyze"),
     ResultOf("language.Tensors", row="language.open_model", part=lambda made: made.tensors),
     Constant("language.DataSet", reason="what is known of a data set"),
     Constant("language.MissingData", reason="an error class"),

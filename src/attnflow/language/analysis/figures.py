@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from .analysis import Analysis
 
 SHOWN = 8  # depths of which a histogram is drawn
-NAMED = 40  # tokens whose text stands at an axis
+NAMED = 64  # tokens whose text stands at an axis
+ROW = 0.12  # inches of the row of a token
 
 
 def figures(analysis: "Analysis") -> dict[str, tuple[Figure, str]]:
@@ -63,8 +64,9 @@ def groups(analysis: "Analysis") -> tuple[Figure, str]:
     # A group has the colour of its first token; tokens alone are white.
     colour = np.where(sizes > 1, labels / max(labels.shape[1] - 1, 1), np.nan)
     with style():
-        figure = new_figure(7.2, 5.2)
-        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.6))
+        height = _height(analysis)
+        figure = new_figure(7.2, 1.9 + height)
+        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1.9, height))
         top.plot(layers, data["clusters"].values, color=PALETTE["blue"], marker="o", ms=3)
         top.set(ylabel="groups", ylim=(0, 1.05 * len(analysis.pieces)))
         top.grid()
@@ -109,8 +111,9 @@ def attention(analysis: "Analysis") -> tuple[Figure, str]:
     """Entropy by head, and attention received by token, against depth."""
     data, layers = analysis.data, analysis.data["layer"].values
     with style():
-        figure = new_figure(7.2, 4.6)
-        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.4))
+        height = _height(analysis)
+        figure = new_figure(7.2, 1.9 + height)
+        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1.9, height))
         share = data["entropy_share"].values
         mesh = top.pcolormesh(_edges(layers), np.arange(share.shape[1] + 1) - 0.5, share.T, cmap=HEAT, vmin=0, vmax=1)
         top.set(ylabel="head")
@@ -141,7 +144,8 @@ def norms(analysis: "Analysis") -> tuple[Figure, str]:
         ax.plot(layers, np.median(norm, axis=1), color=PALETTE["blue"], label="median, and 10 to 90 %")
         ax.plot(layers, norm.max(axis=1), ":", color=PALETTE["orange"], label="largest")
         ax.plot(layers, norm[:, 0], color=PALETTE["green"], label=f"first token, {analysis.pieces[0]!r}")
-        ax.set(xlabel="layer", ylabel="norm", yscale="log")
+        scale = "log" if norm.max() > 20 * np.median(norm) else "linear"
+        ax.set(xlabel="layer", ylabel="norm", yscale=scale)
         ax.grid()
         ax.legend(fontsize=8)
     return figure, "Norms of the tokens in the residual stream."
@@ -177,9 +181,14 @@ def _edges(layers: np.ndarray) -> np.ndarray:
     return np.concatenate([[1.5 * layers[0] - 0.5 * layers[1]], middle, [1.5 * layers[-1] - 0.5 * layers[-2]]])
 
 
+def _height(analysis: "Analysis") -> float:
+    """The height in inches of a picture with a row for each token."""
+    n = len(analysis.pieces)
+    return max(3.0, ROW * n) if n <= NAMED else 3.6
+
+
 def _name_tokens(ax: Any, pieces: tuple[str, ...]) -> None:
     """The text of the tokens at the axis, if there is room for it."""
-    if len(pieces) <= NAMED + 20:
-        size = 7 if len(pieces) <= NAMED else 5
+    if len(pieces) <= NAMED:
         names = [repr(piece)[1:-1][:12].replace("$", r"\$") for piece in pieces]
-        ax.set_yticks(range(len(pieces)), names, fontsize=size)
+        ax.set_yticks(range(len(pieces)), names, fontsize=7)
