@@ -6,6 +6,8 @@ from typing import Any
 
 from ... import Claim, Results, Skip
 
+Measure = Callable[[Results], list[float | int]]
+
 PAGE = "docs/language-models.md, Groups far beyond the depth"
 HOW = "the model 'rxnmapper' was not in the cache; attnflow models fetch rxnmapper fetches it"
 
@@ -17,19 +19,19 @@ def data(results: Results, **cell: Any) -> Any:
     return results.select(model="rxnmapper", **cell)
 
 
-def at(variable: str, layers: list[int], control: str = "none", **chosen: Any) -> Callable[[Results], list[float]]:
+def at(variable: str, layers: list[int], control: str = "none", **chosen: Any) -> Measure:
     """A variable at some depths."""
 
-    def measure(results: Results) -> list[float]:
+    def measure(results: Results) -> list[float | int]:
         return data(results, control=control)[variable].sel(layer=layers, **chosen).values.tolist()
 
     return measure
 
 
-def in_every_draw(variable: str, layer: int, control: str) -> Callable[[Results], list[float]]:
+def in_every_draw(variable: str, layer: int, control: str) -> Measure:
     """A variable at one depth in every draw of a control."""
 
-    def measure(results: Results) -> list[float]:
+    def measure(results: Results) -> list[float | int]:
         cells = results.where(model="rxnmapper", control=control)
         if not len(cells):
             raise Skip(HOW)
