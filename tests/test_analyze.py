@@ -23,7 +23,7 @@ from attnflow.models import Block, LayerStack
 from tiny_models import TEXT, tiny_albert
 from witnesses import tied_layers
 
-HEADS, EPS, BINS = 4, 0.25, 16
+HEADS, EPS, BINS = 4, 0.1, 16
 DEPTHS = [0, 1, 5, 8]
 
 

@@ -253,7 +253,7 @@ def _dataset(
     if heads and heads[0]:
         for name in ("V", "B"):
             values = np.array([[getattr(one, name) for one in row] for row in heads])
-            parts = np.stack([values.real, values.imag], axis=-1)
+            parts = np.stack([np.real(values), np.imag(values)], axis=-1)
             about = f"eigenvalues of {name} that are not forced to be 0, the largest first"
             variables[f"{name}_eigenvalues"] = (("block", "head", "order", "part"), parts, {"long_name": about})
         cases = np.array([[one.case for one in row] for row in heads])
