@@ -11,11 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import attnflow as af
 from attnflow.attention import SoftmaxHeads
 from attnflow.errors import InputError
-from attnflow.models import MLP, Block, Embedding, LayerStack, Normalization, families
+from attnflow.models import MLP, AbstractLayers, Block, Embedding, LayerStack, Normalization, families
 
 FAMILIES = ("albert", "bert", "gpt2", "llama")
 DATA = np.load(Path(__file__).parent / "data" / "pretrained.npz")
@@ -300,6 +302,31 @@ def test_padding_of_weight_zero_changes_nothing(albert, text):
     np.testing.assert_allclose(run.final[:12], af.simulate(albert, text, solver="layers").final, rtol=1e-10)
 
 
+class Halves(AbstractLayers):
+    """Layers of a user's own: each divides the tokens by two, and their mean stays."""
+
+    depth: int = 4
+    endless: bool = True
+
+    def layer(self, k, x, weights=None, *, kernel="auto"):
+        mean = jnp.mean(x, axis=0, keepdims=True)
+        return mean + (x - mean) / 2
+
+
+def test_layers_of_ones_own_need_one_method():
+    run = af.simulate(Halves(), TOKENS, solver="layers")
+    away = TOKENS - TOKENS.mean(axis=0)
+    np.testing.assert_allclose(run.final, TOKENS.mean(axis=0) + away / 16, rtol=1e-12)
+    assert af.clusters(run, at=-1).count >= 1
+    assert af.simulate(Halves(), TOKENS, t1=100, solver="layers", save=1).stats["steps"] == 100
+
+
+def test_another_beta_or_order_compiles_nothing(albert, text):
+    af.simulate(albert.changed(layers=[0, 1, 2]), text, solver="layers")
+    again = af.simulate(albert.changed(layers=[4, 4, 1], beta=3.0), text, solver="layers")
+    assert again.stats["compile_seconds"] == 0
+
+
 def test_other_discrete_models_have_the_same_verb():
     hardmax = af.simulate(af.HardmaxLayers(alpha=0.5), TOKENS, t1=3, solver="layers")
     random = af.simulate(
@@ -466,3 +493,31 @@ def test_long_streams_turn_slowly():
     theta = [xs / np.linalg.norm(xs, axis=-1, keepdims=True) for xs in far]
     turned = [np.linalg.norm(t[1] - t[0], axis=-1) for t in theta]
     np.testing.assert_allclose(turned[0] / turned[1], 10, rtol=0.02)
+
+
+# Damaged configurations and tensors -----------------------------------------------------------------------------------
+
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 50), st.sampled_from([2**31, 2**70, 0.5, float("nan"), float("inf")]),
+    st.text(max_size=3), st.lists(st.integers(0, 3), max_size=2), st.dictionaries(st.text(max_size=3), st.integers()),
+)  # fmt: skip
+
+
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@given(family=st.sampled_from(FAMILIES), data=st.data())
+@pytest.mark.usefixtures("as_users_run")
+def test_a_wrong_entry_or_tensor_is_a_model_or_a_sentence(family, data):
+    facts, arrays = config(family), tensors(family)
+    for name in data.draw(st.lists(st.sampled_from(sorted(facts)), max_size=2)):
+        facts[name] = data.draw(JUNK)
+    name = data.draw(st.none() | st.sampled_from(sorted(arrays)))
+    if name is not None:
+        array = arrays[name]
+        others = [array.T, array.astype(int), array.reshape(-1), array[:-1], np.nan * array, "weights", None, array > 0]
+        arrays[name] = others[data.draw(st.integers(0, len(others) - 1))]
+    try:
+        model = families.from_tensors(facts, arrays)
+    except InputError as refused:
+        assert "\n" not in str(refused) and str(refused).endswith(".")
+    else:
+        assert isinstance(model, LayerStack)

@@ -1,6 +1,5 @@
 """Families of pretrained transformers, made of `Block`s from a configuration and named tensors, as files hold them."""
 
-from ._checkpoint import Checkpoint as Checkpoint
 from ._families import from_tensors as from_tensors
 from ._families import names as names
 
