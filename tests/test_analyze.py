@@ -17,9 +17,10 @@ from attnflow.diagnostics import classify
 from attnflow.errors import FileError, InputError
 from attnflow.experiments import Results
 from attnflow.experiments._claim import judge
+from attnflow.language.analysis.analysis import _tokens
 from attnflow.language.analysis.spectra import factors, restricted, spectrum
 from attnflow.language.weights.packages import fetch_model
-from attnflow.models import Block, LayerStack
+from attnflow.models import LayerStack
 from tiny_models import TEXT, tiny_albert
 from witnesses import tied_layers
 
@@ -82,6 +83,7 @@ def test_groups_ranks_norms_energy(analysis, clouds):
         np.testing.assert_allclose(data["norm"][k], np.linalg.norm(x, axis=1), rtol=1e-4)
         groups = fcluster(linkage(unit(x), "single"), EPS, "distance")
         assert int(data["clusters"][k]) == groups.max()
+        np.testing.assert_allclose(data["merge_distance"][k], linkage(unit(x), "single")[:, 2], atol=2e-5)
         assert len({(a, b) for a, b in zip(data["cluster"][k].values, groups, strict=True)}) == groups.max()
         for j, beta in enumerate((1.0, 5.0)):
             expected = np.exp(beta * (unit(x) @ unit(x).T - 1)).mean()
@@ -147,7 +149,7 @@ def test_causal_attention_sees_fewer_keys(folder):
     tied = language.load(folder)
     stack = LayerStack(tied.model.blocks, [0, 0], af.Causal(), tied.model.embedding)
     causal = language.Pretrained(stack, tied.files)
-    data = language.analyze(causal, TEXT, iterate=2, bins=8).data
+    data = language.analyze(causal, TEXT, iterate=2, bins=BINS).data
     share = data["entropy_share"].values
     assert ((share > 0) & (share <= 1 + 1e-6)).all()
     received = data["received"].values
@@ -157,35 +159,36 @@ def test_causal_attention_sees_fewer_keys(folder):
 def test_a_stack_that_ends_and_layers_that_are_run_many_times(ready):
     blocks = [jax.tree.map(lambda a, s=s: s * a[0], ready.model.blocks) for s in (1.0, 0.9)]
     ending = language.Pretrained(LayerStack(blocks, None, None, ready.model.embedding), ready.files)
-    data = language.analyze(ending, TEXT, bins=8).data
+    data = language.analyze(ending, TEXT, bins=BINS).data
     assert data["layer"].values.tolist() == [0, 1, 2] and np.isnan(data["received"][-1]).all()
     assert data["V_eigenvalues"].dims[0] == "block" and data["block"].values.tolist() == [0, 1]
     with pytest.raises(InputError, match="no layer reads"):
-        language.analyze(ending, TEXT, layers=[2], bins=8).leaders(-1)
+        language.analyze(ending, TEXT, layers=[2], bins=BINS).leaders(-1)
     with pytest.raises(InputError, match="beyond the last"):
         language.analyze(ending, TEXT, iterate=3)
-    again = language.analyze(ending, TEXT, layers=[4], block=1, iterate=4, bins=8).data
+    again = language.analyze(ending, TEXT, layers=[4], block=1, iterate=4, bins=BINS).data
     tied = language.Pretrained(LayerStack(blocks[1], [0] * 4, None, ready.model.embedding), ready.files)
-    np.testing.assert_allclose(again["norm"], language.analyze(tied, TEXT, layers=[4], bins=8).data["norm"], rtol=1e-5)
-    attention_only = Block(attention=jax.tree.map(lambda a: a[0], ready.model.blocks).attention)
-    assert attention_only.mlp is None
+    np.testing.assert_allclose(
+        again["norm"], language.analyze(tied, TEXT, layers=[4], bins=BINS).data["norm"], rtol=1e-5
+    )
 
 
 def test_interventions_are_arguments(ready, folder):
-    sphere = language.analyze(ready, TEXT, layers=[5], bins=8, normalization="sphere")
+    sphere = language.analyze(ready, TEXT, layers=[5], bins=BINS, normalization="sphere")
     norms = sphere.data["norm"].values
     assert np.ptp(norms) < 1e-3 * norms.max() and "normalization='sphere'" in sphere.data.attrs["changes"]
     same = language.load(folder, normalization="sphere")
-    np.testing.assert_allclose(language.analyze(same, TEXT, layers=[5], bins=8).data["norm"], norms, rtol=1e-6)
-    sharp = language.analyze(ready, TEXT, layers=[0], bins=8, beta=20).data["entropy"].values
-    assert (sharp < language.analyze(ready, TEXT, layers=[0], bins=8).data["entropy"].values).all()
+    np.testing.assert_allclose(language.analyze(same, TEXT, layers=[5], bins=BINS).data["norm"], norms, rtol=1e-6)
+    sharp = language.analyze(ready, TEXT, layers=[0], bins=BINS, beta=20).data["entropy"].values
+    assert (sharp < language.analyze(ready, TEXT, layers=[0], bins=BINS).data["entropy"].values).all()
 
 
 def test_limits_are_told(ready, analysis):
     assert "layers beyond 5 are more than the model was trained with" in repr(analysis)
-    cut = language.analyze(ready, TEXT, layers=[0], length=10, bins=8)
+    cut = language.analyze(ready, TEXT, layers=[0], length=10, bins=BINS)
     assert len(cut.pieces) == 10 and cut.limits[0].startswith("of 43 tokens the first 10 were read")
-    assert language.analyze(ready, f"{TEXT}.{TEXT}", layers=[0], bins=8).limits[0].endswith("the first 64 were read")
+    tokens, limits = _tokens(ready, f"{TEXT}.{TEXT}", 512)
+    assert len(tokens.ids) == 64 and limits[0].endswith("the first 64 were read")  # so many positions it has
 
 
 @pytest.mark.parametrize(
@@ -230,7 +233,7 @@ def test_a_config_that_contradicts_the_weights(tmp_path):
 def test_the_command_writes_a_report_numbers_and_json(folder, tmp_path, call, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reaction.txt").write_text(TEXT)
-    given = (folder, "--text", "reaction.txt", "--iterate", 6, "--layers", "0:6:3", "--bins", 8)
+    given = (folder, "--text", "reaction.txt", "--iterate", 6, "--layers", "0:6:3", "--bins", BINS)
     code, out, error = call("analyze", *given, "--netcdf", "all.nc")
     assert code == 0 and "tiny-reaction.html" in out and "all.nc" in out and "compiling" in error
     page = (tmp_path / "tiny-reaction.html").read_text()

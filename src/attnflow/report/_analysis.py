@@ -96,7 +96,10 @@ def _layers(summary: Mapping[str, Any]) -> str:
 
 def _groups(summary: Mapping[str, Any]) -> str:
     rows = ""
-    for group in summary["groups_at_the_end"][:GROUPS]:
+    several = [group for group in summary["groups_at_the_end"] if len(group["pieces"]) > 1]
+    if not several:
+        return f"<p>No two tokens are linked at the distance {summary['eps']:g}.</p>"
+    for group in several[:GROUPS]:
         pieces = " · ".join(e(piece) for piece in group["pieces"][:PIECES])
         more = len(group["pieces"]) - PIECES
         pieces += f" · and {more} more" if more > 0 else ""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SHOWN = 8  # depths of which a histogram is drawn
 NAMED = 64  # tokens whose text stands at an axis
+WIDER = (0.2, 0.5, 1.0)  # further linking distances at which groups are counted
 ROW = 0.12  # inches of the row of a token
 
 
@@ -65,19 +66,31 @@ def groups(analysis: "Analysis") -> tuple[Figure, str]:
     colour = np.where(sizes > 1, labels / max(labels.shape[1] - 1, 1), np.nan)
     with style():
         height = _height(analysis)
-        figure = new_figure(7.2, 1.9 + height)
-        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1.9, height))
-        top.plot(layers, data["clusters"].values, color=PALETTE["blue"], marker="o", ms=3)
-        top.set(ylabel="groups", ylim=(0, 1.05 * len(analysis.pieces)))
+        any_group = bool((sizes > 1).any())
+        figure = new_figure(7.2, 2.2 + height * any_group)
+        panels = figure.subplots(
+            1 + any_group, 1, sharex=True, squeeze=False, height_ratios=(2.2, height)[: 1 + any_group]
+        )
+        top = panels[0, 0]
+        distances = sorted({data.attrs["eps"], *WIDER})
+        for shade, distance in enumerate(distances):
+            count = labels.shape[1] - np.sum(data["merge_distance"].values <= distance, axis=1)
+            tone = TIME(1 - 0.75 * shade / max(len(distances) - 1, 1))
+            top.plot(layers, count, color=tone, marker="o", ms=2.5, label=f"{distance:g}")
+        top.set(ylabel="groups", xlabel="" if any_group else "layer", ylim=(0, 1.05 * len(analysis.pieces)))
+        top.legend(title="linked at", fontsize=7, title_fontsize=7)
         top.grid()
+        caption = "How many groups there are, of tokens whose directions are linked at these distances."
+        if not any_group:
+            return figure, f"{caption} At {data.attrs['eps']:g} no two tokens are in one group."
+        below = panels[1, 0]
         below.pcolormesh(_edges(layers), np.arange(labels.shape[1] + 1) - 0.5, colour.T, cmap="turbo", vmin=0, vmax=1)
         below.set(xlabel="layer", ylabel="token", ylim=(labels.shape[1] - 0.5, -0.5))
         _name_tokens(below, analysis.pieces)
-    caption = (
-        f"Groups of tokens whose directions are linked at distance {data.attrs['eps']:g}: how many, and below, each "
-        "token in the colour of the first token of its group, white where it is alone."
+    more = (
+        f"Below, at {data.attrs['eps']:g}: each token in the colour of the first one of its group, white where alone."
     )
-    return figure, caption
+    return figure, f"{caption} {more}"
 
 
 def ranks(analysis: "Analysis") -> tuple[Figure, str]:

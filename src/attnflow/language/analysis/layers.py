@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+from scipy.cluster.hierarchy import linkage
 
 from ...attention import Softmax
 from ...diagnostics import components, effective_rank, participation_ratio
@@ -26,6 +27,7 @@ EXPLAINED = {
     "moved": "largest distance by which the layer before moved the direction of a token",
     "cluster": "the first token of the group: directions within eps are linked",
     "clusters": "how many groups there are",
+    "merge_distance": "linking distances at which two groups become one, in increasing order",
     "received": "share of all attention that the token receives, mean over heads",
     "leader": "the token that receives most attention by the head",
     "entropy": "entropy of the attention of a token, mean over tokens, in nats",
@@ -61,6 +63,7 @@ def look(model: LayerStack, k: int, x: Float[Array, "n d"], last: bool, options:
     measured = _cloud(x, seen, *settings, bins=options.bins)
     found = {name: np.asarray(array) for name, array in measured.items()}
     found["clusters"] = np.array(len(np.unique(found["cluster"])))
+    found["merge_distance"] = linkage(found.pop("direction").astype(float), "single")[:, 2]
     heads = model.block(k).attention
     if last or heads is None:
         H = 0 if heads is None else heads.H
@@ -97,6 +100,7 @@ def _cloud(
         "product_edges": jnp.linspace(low, high, bins + 1),
         "mean_cosine": jnp.stack([_mean_off_diagonal(cosines), _mean_off_diagonal(cosines[1:, 1:])]),
         "norm": jnp.linalg.norm(x, axis=1),
+        "direction": direction,
         "cluster": components(direction, eps),
         "effective_rank": jnp.stack([effective_rank(cloud) for cloud in clouds]),
         "participation_ratio": jnp.stack([participation_ratio(cloud) for cloud in clouds]),
@@ -155,6 +159,7 @@ def dimensions(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
         "norm": ("token",),
         "cluster": ("token",),
         "clusters": (),
+        "merge_distance": ("merge",),
         "effective_rank": ("first",),
         "participation_ratio": ("first",),
         "energy": ("beta",),
