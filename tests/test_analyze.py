@@ -8,6 +8,8 @@ import jax
 import numpy as np
 import pytest
 import xarray
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 
 import attnflow as af
@@ -17,11 +19,12 @@ from attnflow.diagnostics import classify
 from attnflow.errors import FileError, InputError
 from attnflow.experiments import Results
 from attnflow.experiments._claim import judge
+from attnflow.language import open_model
 from attnflow.language.analysis.analysis import _tokens
 from attnflow.language.analysis.spectra import factors, restricted, spectrum
 from attnflow.language.weights.packages import fetch_model
 from attnflow.models import LayerStack
-from tiny_models import TEXT, tiny_albert
+from tiny_models import CONFIG, TEXT, tiny_albert
 from witnesses import tied_layers
 
 HEADS, EPS, BINS = 4, 0.1, 16
@@ -225,6 +228,21 @@ def test_a_config_that_contradicts_the_weights(tmp_path):
             language.load(folder)
     with pytest.raises(InputError, match="no intervention"):
         language.load(folder, normalisation="sphere")
+
+
+ODD = [0, -1, 2**31 - 1, 10**40, 3, 1.5, True, None, "x", [], {}, float("nan"), float("inf")]
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(changed=st.dictionaries(st.sampled_from(sorted(CONFIG)), st.sampled_from(ODD), min_size=1, max_size=3))
+def test_spoiled_configs_are_read_or_refused_in_a_sentence(folder, changed):
+    files = open_model(folder)
+    files.config.update(changed)
+    try:
+        made = language.load(files)
+        assert made.embed([2, 4]).shape == (2, 16) and made.model.depth < 10**6
+    except InputError as error:
+        assert "\n" not in str(error)
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -193,6 +193,45 @@ def test_words_and_their_pieces(tmp_path):
     assert found.pieces == ("[CLS]", "Play", "ing", "a", "game", ".", "[SEP]")
 
 
+def test_tokenizers_in_the_layouts_of_hugging_face(tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    written(tmp_path / "model.safetensors", safetensors(ARRAYS))
+    numbers = {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġab": 4}
+    (tmp_path / "vocab.json").write_text(json.dumps(numbers))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\na b\nĠ ab\n", encoding="utf-8")
+    found = open_model(tmp_path).tokenizer.encode("ab ab a")
+    assert found.ids.tolist() == [2, 4, 3, 0] and found.pieces == ("ab", " ab", " ", "a")
+    # A file of the library itself comes first; that it asks for padding and for a cut is of no concern.
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"x": 0, "y": 1, "?": 2}, unk_token="?"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.enable_truncation(2), made.enable_padding(length=9)
+    made.save(str(tmp_path / "tokenizer.json"))
+    assert open_model(tmp_path).tokenizer.encode("x y x z").ids.tolist() == [0, 1, 0, 2]
+    assert open_model(tmp_path).tokenizer.size == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tokenizer.json", "{"),
+        ("tokenizer.json", '{"version": "1.0", "model": {"type": "WordPiece", "vocab": 7}}'),
+        ("tokenizer.json", "[" * 10_000),
+        ("vocab.txt", "only\nwords\n"),
+        ("vocab.txt", ">>\nC\n"),
+        ("vocab.json", "[1]"),
+        ("vocab.json", '{"a": -1, "b": "x"}'),
+    ],
+)
+def test_tokenizers_that_are_none(tmp_path, name, text):
+    pytest.importorskip("tokenizers")
+    (tmp_path / "config.json").write_text("{}")
+    written(tmp_path / "model.safetensors", safetensors(ARRAYS))
+    (tmp_path / "merges.txt").write_text("a b\n")
+    (tmp_path / name).write_text(text)
+    refused(tmp_path, lambda folder: open_model(folder).tokenizer.encode("a b"), "is no|cannot be split")
+
+
 def test_text_that_is_no_smiles_is_refused():
     tokenizer = SmilesTokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "C"])
     assert tokenizer.encode("C C").ids.tolist() == [2, 4, 4, 3] and tokenizer.encode("CN").ids.tolist() == [2, 4, 1, 3]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...errors import FileError, InputError, shown
+from ...errors import AttnflowError, FileError, InputError, shown
 from ...files import parsed
 from .hub import inside, read_object, text_of
 
@@ -57,7 +57,7 @@ class SubwordTokenizer:
         return self._inner.get_vocab_size(with_added_tokens=True)
 
     def encode(self, text: str) -> Encoded:
-        found = self._inner.encode(_text(text))
+        found = _or_refused(lambda: self._inner.encode(_text(text)), "this text cannot be split by the tokenizer")
         pieces = [text[a:b] if b > a else token for token, (a, b) in zip(found.tokens, found.offsets, strict=True)]
         return Encoded(np.asarray(found.ids, np.int32), tuple(pieces))
 
@@ -124,18 +124,25 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def _wrapped(path: Path, build: Callable[[Any], Any]) -> SubwordTokenizer:
-    """A tokenizer of the package `tokenizers`, whose errors have no class of their own."""
+    """A tokenizer of the package `tokenizers`."""
     try:
         import tokenizers
     except ImportError:
         raise InputError(EXTRA) from None
+    return _or_refused(lambda: SubwordTokenizer(build(tokenizers)), f"{path} is no tokenizer that is read")
+
+
+def _or_refused(do: Callable[[], Any], what: str) -> Any:
+    """What `do` gives. Errors of the package `tokenizers` have no class, and its panics are not even an `Exception`."""
     try:
-        return SubwordTokenizer(build(tokenizers))
-    except (FileError, InputError):
+        return do()
+    except AttnflowError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         why = " ".join(str(error).split()).rstrip(".")[:200]
-        raise InputError(f"{path} is no tokenizer ({why}); fetch it again.") from None
+        raise InputError(f"{what} ({why}); fetch it again.") from None
 
 
 def _lowercase(folder: Path) -> bool:
