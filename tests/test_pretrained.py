@@ -321,6 +321,12 @@ def test_layers_of_ones_own_need_one_method():
     assert af.simulate(Halves(), TOKENS, t1=100, solver="layers", save=1).stats["steps"] == 100
 
 
+def test_a_bar_shows_how_many_layers_are_done(capsys, albert, text):
+    run = af.simulate(albert, text, solver="layers", save=1, progress=True)
+    np.testing.assert_array_equal(run.final, af.simulate(albert, text, solver="layers", save=1).final)
+    assert capsys.readouterr().out == ""
+
+
 def test_another_beta_or_order_compiles_nothing(albert, text):
     af.simulate(albert.changed(layers=[0, 1, 2]), text, solver="layers")
     again = af.simulate(albert.changed(layers=[4, 4, 1], beta=3.0), text, solver="layers")

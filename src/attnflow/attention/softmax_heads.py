@@ -120,8 +120,8 @@ class SoftmaxHeads(AbstractAttention):
             raise InputError(f"K is missing; give {(*layers, *shapes['K'])}.")
         for name, shape in shapes.items():
             if arrays[name] is not None and arrays[name].shape != (*layers, *shape):
-                shapes = f"{arrays[name].shape} beside Q of shape {queries.shape}"
-                raise InputError(f"{name} has shape {shapes}; give {(*layers, *shape)}.")
+                found = f"{arrays[name].shape} beside Q of shape {queries.shape}"
+                raise InputError(f"{name} has shape {found}; give {(*layers, *shape)}.")
         turns = arrays["frequencies"]
         if turns is not None and not (turns.ndim and turns.shape[:-1] == layers and turns.shape[-1] <= k // 2):
             raise InputError(f"frequencies have shape {turns.shape}; give at most {k // 2}, half a head's width.")

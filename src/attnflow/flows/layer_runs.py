@@ -15,6 +15,7 @@ from ..pairsums import check_kernel
 from ..spaces import Number, Numbers, check_tokens, check_weights, is_concrete
 from ._doubtful_runs import report
 from ._force_shape import fitting, traced_force
+from ._progress import ProgressBar, progress_bar
 from .compiled import timed_call
 from .options import check_clock, whole_layers
 from .outcome import Outcome
@@ -41,6 +42,7 @@ def through_model(
     kernel: str = "auto",
     max_steps: int = 100_000,
     throw: bool = True,
+    progress: bool = False,
     **others: Any,
 ) -> Run:
     """Run the layers of a model, for `simulate`."""
@@ -49,12 +51,13 @@ def through_model(
     first, kept, last = whole_layers(t0, _end(model, t0, t1, ts), ts, save, max_steps)
     _check_depth(model, last)
     check_clock(first, kept, str(x0.dtype))
-    with fitting(x0.shape):
+    with progress_bar(progress), fitting(x0.shape):
         parts = traced_force(check_kernel(kernel), model, first, x0, w, None)
         # Where every layer is kept it is what the scan returns; else a few rows are filled while it runs.
         every = len(kept) == last - first + 1
         rows = None if every else jnp.asarray(_rows(kept, first, last))
-        timed = timed_call(_scan, last - first, kernel, len(kept), model, x0, w, jnp.asarray(first), rows)
+        plan = _Plan(last - first, len(kept), kernel, progress)
+        timed = timed_call(_scan, plan, model, x0, w, jnp.asarray(first), rows)
     finite = jnp.isfinite(timed.value).all()
     run = Run(
         ts=jnp.asarray(kept, x0.dtype),
@@ -78,6 +81,7 @@ def through_model(
             kernel_requested=kernel,
             save=save,
             throw=throw,
+            progress=progress,
             dtype=str(x0.dtype),
         ),
     )
@@ -125,34 +129,43 @@ def _layer(kernel: str, model: AbstractLayers, k: Array, x: Array, w: Array | No
     return model.layer(k, x, w, kernel=kernel)
 
 
+class _Plan(NamedTuple):
+    """What the compiled program is specialised to, besides shapes: layers, kept ones, and options."""
+
+    layers: int
+    kept: int
+    kernel: str
+    progress: bool
+
+
 def _scan(
-    layers: int,
-    kernel: str,
-    count: int,
-    model: AbstractLayers,
-    x0: Array,
-    w: Array | None,
-    first: Array,
-    rows: Array | None,
+    plan: _Plan, model: AbstractLayers, x0: Array, w: Array | None, first: Array, rows: Array | None
 ) -> Float[Array, "T n d"]:
     """The kept states: all of them, or those of layer `k` in the row `rows[k - first]`, beyond the last row: not."""
-    numbers = first + jnp.arange(layers)
+    bar = ProgressBar()
 
-    def step(x: Array, k: Array) -> tuple[Array, Array]:
-        x = model.layer(k, x, w, kernel=kernel)
-        return x, x
+    def layer(x: Array, done: Array) -> Array:
+        return model.layer(first + done, x, w, kernel=plan.kernel)
 
+    def shown(meter: Array, done: Array) -> Array:
+        return bar.step(meter, (done + 1) / plan.layers) if plan.progress else meter
+
+    def step(carry: tuple[Array, Array], done: Array) -> tuple[tuple[Array, Array], Array]:
+        x = layer(carry[0], done)
+        return (x, shown(carry[1], done)), x
+
+    start, numbers = bar.init(), jnp.arange(plan.layers)
     if rows is None:
-        return jnp.concatenate([x0[None], jax.lax.scan(step, x0, numbers)[1]])
+        return jnp.concatenate([x0[None], jax.lax.scan(step, (x0, start), numbers)[1]])
 
-    def keep(carry: tuple[Array, Array], step: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
-        x, kept = carry
-        k, row = step
-        x = model.layer(k, x, w, kernel=kernel)
-        return (x, kept.at[row].set(x, mode="drop")), None
+    def keep(carry: tuple[Array, Array, Array], step: tuple[Array, Array]) -> tuple[tuple[Array, Array, Array], None]:
+        x, meter, kept = carry
+        done, row = step
+        x = layer(x, done)
+        return (x, shown(meter, done), kept.at[row].set(x, mode="drop")), None
 
-    kept = jnp.zeros((count, *x0.shape), x0.dtype).at[rows[0]].set(x0, mode="drop")
-    return jax.lax.scan(keep, (x0, kept), (numbers, rows[1:]))[0][1]
+    kept = jnp.zeros((plan.kept, *x0.shape), x0.dtype).at[rows[0]].set(x0, mode="drop")
+    return jax.lax.scan(keep, (x0, start, kept), (numbers, rows[1:]))[0][2]
 
 
 def _rows(kept: np.ndarray, first: int, last: int) -> np.ndarray:

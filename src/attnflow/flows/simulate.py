@@ -104,7 +104,7 @@ def simulate(
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
     if isinstance(model, AbstractLayers):
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
-        kept = {"t0": t0, "t1": t1, "ts": ts, "save": save, "max_steps": max_steps}
+        kept = {"t0": t0, "t1": t1, "ts": ts, "save": save, "max_steps": max_steps, "progress": progress}
         return through_model(model, x0, weights=weights, kernel=kernel, throw=throw, **kept, **arguments)
     if isinstance(solver, str) and solver == "exact":
         arguments = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
