@@ -34,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # Files that take longest, first: two processes share the files, and the last ones should be short.
 LONGEST = (
     "surface explore_server explore_page spectral sinkhorn experiments pair_sums simulate ensemble threads cli "
-    "gpu_kernels native sentiment normalization unified_paper gaussian interpolation properties hardmax mean_field "
-    "smoothness"
+    "gpu_kernels native analyze sentiment normalization unified_paper gaussian interpolation properties hardmax "
+    "mean_field smoothness"
 ).split()
 
 

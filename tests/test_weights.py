@@ -428,6 +428,10 @@ def test_links_and_names_that_lead_out_of_the_folder(tmp_path):
     (folder / "model.safetensors").symlink_to(written(tmp_path / "w", safetensors(ARRAYS)))
     refused(folder, open_model, "leads out of its folder")
     (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").write_bytes(safetensors(ARRAYS))
+    (folder / "endless.json").symlink_to("/dev/zero")  # is not read for the hash, which would never end
+    assert len(open_model(folder).digest) == 64
+    (folder / "model.safetensors").unlink()
     for name in ("../secret.json", "/etc/passwd", "..", "", 3, "a/b", "a\\b"):
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": name}}))
         refused(folder, open_model, "no name of a file beside it")
@@ -435,6 +439,15 @@ def test_links_and_names_that_lead_out_of_the_folder(tmp_path):
     refused(folder, open_model, "names part.safetensors, which is not there")
     written(folder / "part.safetensors", safetensors(ARRAYS))
     refused(folder, open_model, "says that x is in part.safetensors")
+
+
+def test_a_gguf_that_is_a_link_out_of_the_folder(tmp_path):
+    outside = written(tmp_path / "m.gguf", gguf(LLAMA, {"token_embd.weight": np.ones((8, 8))}))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "m.gguf").symlink_to(outside)
+    refused(tmp_path / "folder", open_model, "leads out of its folder")
+    os.mkfifo(tmp_path / "folder" / "config.json")  # reading it would wait for ever
+    refused(tmp_path / "folder", open_model, "is no file")
 
 
 def test_what_is_no_model(tmp_path, as_users_run):

@@ -1,5 +1,6 @@
 """A model on disk: its config, its tensors, its tokenizer."""
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from ...errors import FileError, InputError, shown
 from ...files import path_of
 from .gguf import read_gguf
-from .hub import read_config, read_weights
+from .hub import inside, read_config, read_weights
 from .llama_gguf import llama_of
 from .packages import MODELS, located
 from .tensors import Tensors
@@ -57,7 +58,7 @@ class ModelFiles:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the files: what results were computed from."""
-        files = [self.path] if self.path.is_file() else sorted(p for p in self.path.iterdir() if p.suffix in HASHED)
+        files = [self.path] if self.path.is_file() else _hashed(self.path)
         total = hashlib.sha256()
         try:
             for file in files:
@@ -67,6 +68,15 @@ class ModelFiles:
         except OSError as error:
             raise FileError(f"cannot read {self.path}: {error.strerror or error}.") from error
         return total.hexdigest()
+
+
+def _hashed(folder: Path) -> list[Path]:
+    """The files of a folder that a model is read from, in the order of their names; links out of it are none."""
+    found = []
+    for name in sorted(path.name for path in folder.iterdir() if path.suffix in HASHED):
+        with contextlib.suppress(FileError):
+            found.append(inside(folder, name))
+    return [path for path in found if path is not None]
 
 
 def _family(tensors: Tensors) -> str | None:
@@ -97,7 +107,7 @@ def _opened(path: Path, name: str) -> ModelFiles:
             return ModelFiles(path, config, read_weights(path), lambda: read_tokenizer(path), name)
         if len(inner) > 1:
             raise InputError(f"{path} holds {len(inner)} .gguf files; name one of them.")
-        path = inner[0]
+        path = inside(path, inner[0].name) or inner[0]
     if path.suffix != ".gguf":
         raise InputError(f"{path} is no .gguf file; give one, or the folder that holds config.json and the weights.")
     read = read_gguf(path)
