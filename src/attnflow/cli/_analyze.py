@@ -1,6 +1,7 @@
 """`attnflow analyze`."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +53,9 @@ def analyze(
 
     [bold]attnflow analyze path/to/albert-xlarge-v2 --text article.txt --iterate 48[/bold]
     """
+    if "numpy" not in sys.modules:
+        # Decompositions of hundreds of small matrices: threads of LAPACK wait for each other longer than they work.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ..floating_point import precision
 
     out = (
