@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike
 
 from .checks import is_concrete, real_array
-from .errors import InputError
+from .errors import InputError, shown
 
 # What a numeric argument of a map or a model may be: a number, an array (lists will do), or a schedule: a module that
 # gives the value at time t when called with t, such as `Piecewise`.
@@ -26,6 +27,32 @@ def parameter(name: str, value: Any, ndim: int) -> Any:
         entry = f"{name} = " if ndim == 0 else f"{name} has at {list(where)} the entry "
         raise InputError(f"{entry}{np.asarray(value)[where]:g}, which is not finite.")
     return jnp.asarray(value, value.dtype)  # no weak type: a new value never compiles again
+
+
+def weight_array(name: str, value: Any) -> Any:
+    """Finite real numbers of any shape; weights as files hold them, half precision becomes float32. `None` is kept."""
+    if value is None:
+        return None
+    array = value
+    if not isinstance(value, jax.Array):
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError, OverflowError):
+            array = np.asarray("")
+        if array.dtype.kind not in "iuf" and array.dtype.name != "bfloat16":
+            raise InputError(f"{name} = {shown(value)} is not an array of real numbers.")
+        if array.dtype.itemsize < 4 and array.dtype.kind not in "iu":
+            array = array.astype(np.float32)
+    array = jnp.asarray(array)
+    if jnp.issubdtype(array.dtype, jnp.integer):
+        array = array.astype(jnp.result_type(float))
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise InputError(f"{name} has dtype {array.dtype}; give real numbers.")
+    if 0 in array.shape:
+        raise InputError(f"{name} has shape {array.shape} and no entries; leave it out, or give some.")
+    if is_concrete(array) and not np.isfinite(np.asarray(array)).all():
+        raise InputError(f"{name} has an entry that is not finite; give finite numbers.")
+    return jnp.asarray(array, array.dtype)
 
 
 def inverse_temperature(beta: Any) -> Any:

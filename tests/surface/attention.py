@@ -1,5 +1,7 @@
 """Attention maps: they are made, and they act."""
 
+import numpy as np
+
 import attnflow as af
 
 from .samples import MATRIX, SYMMETRIC
@@ -22,6 +24,22 @@ ROWS = [
     Call("Sinkhorn", case="half steps", arguments=arguments(beta=2.0, half_steps=3), without=OBJECT),
     Call("Sigmoid", arguments=arguments(beta=2.0, bias=0.5, B=SYMMETRIC, V=MATRIX), without=OBJECT),
     Call("Linear", arguments=arguments(beta=2.0, B=SYMMETRIC, V=MATRIX), without=OBJECT),
+    Call(
+        "attention.SoftmaxHeads",
+        arguments=arguments(
+            Q=np.stack([MATRIX, SYMMETRIC]),
+            K=MATRIX[None],
+            V=SYMMETRIC[None],
+            W=np.stack([MATRIX, SYMMETRIC]),
+            beta=2.0,
+            q_bias=MATRIX[:2],
+            k_bias=MATRIX[:1],
+            v_bias=MATRIX[:1],
+            bias=MATRIX[0],
+            frequencies=np.array([0.5]),
+        ),
+        without=OBJECT,
+    ),
     Call(
         "MultiHead",
         arguments=lambda: {"heads": [af.Softmax(1.0), af.Linear(0.5)], "W": [MATRIX, SYMMETRIC]},

@@ -175,6 +175,7 @@ ROWS = [
     ),
     ResultOf("diagnostics.PhaseReport", row="diagnostics.phase_report"),
     Call("diagnostics.effective_rank", arguments=arguments(matrix=MATRIX), traced=("matrix",)),
+    Call("diagnostics.participation_ratio", arguments=arguments(matrix=MATRIX), traced=("matrix",)),
     Call("diagnostics.numerical_rank", arguments=arguments(matrix=MATRIX, tol=1e-6), without=VALUES),
     Call("diagnostics.effective_sample_size", arguments=arguments(P=WIDE), without=ON_HOST),
     Call(

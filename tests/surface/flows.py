@@ -8,7 +8,7 @@ import numpy as np
 
 import attnflow as af
 
-from .samples import SPHERE, WEIGHTS, euclidean_run, run
+from .samples import MATRIX, SPHERE, SYMMETRIC, WEIGHTS, euclidean_run, run
 from .table import Abstract, Call, Constant, ResultOf, first_rows, rows_permuted, turned
 
 OBJECT = {"jit": "it makes an object for `ensemble`", "float32": "it has no numbers"}
@@ -19,6 +19,11 @@ def saved():
     path = Path(tempfile.mkdtemp()) / "run.nc"
     run().save(path)
     return path
+
+
+def stack():
+    heads = af.attention.SoftmaxHeads(*(M[None] for M in (MATRIX, SYMMETRIC, MATRIX, SYMMETRIC)))
+    return af.models.LayerStack(af.models.Block(heads, attention_norm=af.models.Normalization("rms")), order=[0] * 2)
 
 
 def first(t, x, w):
@@ -70,6 +75,25 @@ ROWS = [
             "vmap": "batches are tested by themselves, they take long to compile",
             "vjp": "a loop that ends by itself has no reverse mode",
         },
+    ),
+    Call(
+        "flows.layer_states",
+        arguments=lambda: {"model": stack(), "x0": SPHERE, "t0": 0, "t1": 2, "weights": WEIGHTS, "kernel": "dense"},
+        read=lambda states: np.stack([state.x for state in states]),
+        points=("x0",),
+        weights="weights",
+        permutation=rows_permuted,
+        splitting=first_rows,
+        without={
+            "jit": "it gives one state after the other, for programs that look at them",
+            "repeats": "it is an iterator",
+            "rotation": "matrices of a layer have directions of their own",
+            "translation": "normalisations have an origin",
+            "scale": "normalisations have a size",
+        },
+    ),
+    ResultOf(
+        "flows.LayerState", row="flows.layer_states", part=lambda states: next(af.flows.layer_states(stack(), SPHERE))
     ),
     Call("rescaled", arguments=lambda: {"run": euclidean_run()}, without={"jit": "it reads a run"}),
     Call(

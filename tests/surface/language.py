@@ -1,11 +1,13 @@
 """Data sets of reviews, and sentiment."""
 
 import functools
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 import attnflow as af
+from tiny_models import TEXT, tiny_albert
 
 from .table import Call, Constant, ResultOf, arguments
 
@@ -13,6 +15,16 @@ WORDS = {"jit": "it works on words", "float32": "it works on words"}
 FILES = {**WORDS, "repeats": "it reads files", "junk:path": "a text is a path"}
 IDS, LABELS = np.array([[1, 2, 0], [3, 1, 1]], np.int32), np.array([1, 0])
 TEXTS = ["a good film", "a bad film", "good and good", "bad and bad", "so good", "so bad"]
+
+
+@functools.cache
+def tiny():
+    return tiny_albert(Path(tempfile.mkdtemp()) / "albert")
+
+
+@functools.cache
+def loaded():
+    return af.language.load(tiny())
 
 
 @functools.cache
@@ -27,6 +39,46 @@ def classifier():
 
 ROWS = [
     Constant("language.DATA", reason="the data sets by name"),
+    Constant("language.MODELS", reason="the models that can be fetched, by name"),
+    Constant("language.ModelPackage", reason="what is known of a wheel with a model in it"),
+    Constant("language.Encoded", reason="the numbers of tokens, and their text"),
+    Call(
+        "language.open_model",
+        arguments=lambda: {"model": tiny()},
+        without={**FILES, "junk:model": "a text is a path"},
+    ),
+    Call(
+        "language.fetch_model",
+        arguments=lambda: {"name": "rxnmapper", "archive": Path("nothing.zip")},
+        without={**FILES, "valid": "a model is not fetched in a test of input", "junk:archive": "a text is a path"},
+    ),
+    ResultOf("language.ModelFiles", row="language.open_model"),
+    Call(
+        "language.load",
+        arguments=lambda: {"model": tiny()},
+        without={**FILES, "junk:model": "a text is a path"},
+    ),
+    ResultOf("language.Pretrained", row="language.load"),
+    Call(
+        "language.analyze",
+        arguments=lambda: {
+            "model": loaded(),
+            "text": TEXT,
+            "layers": [0, 1],
+            "iterate": 3,
+            "length": 20,
+            "eps": 0.1,
+            "bins": 10,
+        },
+        without={
+            **FILES,
+            "junk:model": "a text is a path",
+            "junk:text": "a text is a text",
+            "repeats": "it takes long",
+        },
+    ),
+    ResultOf("language.Analysis", row="language.analyze"),
+    ResultOf("language.Tensors", row="language.open_model", part=lambda made: made.tensors),
     Constant("language.DataSet", reason="what is known of a data set"),
     Constant("language.MissingData", reason="an error class"),
     Constant("language.sentiment.STOP", reason="words that are left out"),

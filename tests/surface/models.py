@@ -1,18 +1,32 @@
 """Models: they are made, and their fields act."""
 
+import json
+from pathlib import Path
+
 import jax
 import numpy as np
 
 import attnflow as af
 
-from .samples import MATRIX, SPHERE, SYMMETRIC, WEIGHTS
+from .samples import MATRIX, POINTS, SPHERE, SYMMETRIC, WEIGHTS
 from .table import Abstract, Call, arguments, first_rows, rows_permuted, turned
 
 OBJECT = {"jit": "it makes an object; what that computes is traced in the rows of `field`"}
 TEXT = {"float32": "it has no numbers"}
 
 
+def block() -> af.models.Block:
+    """A small layer for tokens in three dimensions."""
+    heads = af.attention.SoftmaxHeads(*MATRICES)
+    norm = af.models.Normalization("rms", np.array([1.0, 0.5, 2.0]))
+    return af.models.Block(heads, af.models.MLP(MATRIX, SYMMETRIC), norm, norm)
+
+
+MATRICES = (MATRIX[None], SYMMETRIC[None], MATRIX[None], SYMMETRIC[None])  # Q, K, V and W of one head
+CHECKPOINT = np.load(Path(__file__).parents[1] / "data" / "pretrained.npz")
+
 ROWS = [
+    Abstract("models.AbstractLayers"),
     Abstract("models.AbstractModel"),
     Abstract("models.AbstractRandomModel"),
     Abstract("models.AbstractSchedule"),
@@ -31,6 +45,67 @@ ROWS = [
             "nonfinite:t": "the parameters do not depend on time",
         },
     ),
+    Call("models.Normalization", arguments=arguments(form="layer", gain=POINTS[0], bias=POINTS[1]), without=OBJECT),
+    Call(
+        "models.Normalization",
+        case="sphere",
+        arguments=arguments(form="sphere", radius=2.0),
+        without={**OBJECT, "junk:radius:array": "one number for each layer of a stack"},
+    ),
+    Call(
+        "models.MLP",
+        arguments=arguments(W=MATRIX, U=SYMMETRIC, b=POINTS[0], c=POINTS[1], G=MATRIX, activation="silu"),
+        without=OBJECT,
+    ),
+    Call(
+        "models.Block",
+        arguments=lambda: {
+            "attention": af.attention.SoftmaxHeads(*MATRICES),
+            "mlp": af.models.MLP(MATRIX, SYMMETRIC),
+            "attention_norm": af.models.Normalization("rms"),
+            "mlp_norm": af.models.Normalization("rms"),
+            "place": "post",
+            "residual": 0.5,
+        },
+        without=OBJECT,
+    ),
+    Call(
+        "models.Embedding",
+        arguments=lambda: {
+            "words": POINTS,
+            "positions": SPHERE,
+            "kinds": SPHERE[:2],
+            "normalization": af.models.Normalization("rms"),
+            "A": MATRIX,
+            "b": POINTS[0],
+        },
+        without=OBJECT,
+    ),
+    Call(
+        "models.LayerStack",
+        arguments=lambda: {
+            "blocks": block(),
+            "order": [0, 0],
+            "pairs": af.Causal(),
+            "embedding": af.models.Embedding(POINTS),
+            "ending": af.models.Normalization("rms"),
+        },
+        without=OBJECT,
+    ),
+    Call(
+        "models.families.from_tensors",
+        arguments=lambda: {
+            "config": json.loads(str(CHECKPOINT["bert/config"])),
+            "tensors": {
+                name.removeprefix("bert/weights/"): CHECKPOINT[name]
+                for name in CHECKPOINT.files
+                if name.startswith("bert/weights/")
+            },
+            "dtype": "float32",
+        },
+        without={**OBJECT, **TEXT},
+    ),
+    Call("models.families.names", without={**OBJECT, **TEXT}),
     Call("SelfAttention", arguments=arguments(beta=2.0), without=OBJECT),
     Call(
         "SelfAttention",

@@ -12,10 +12,13 @@ from .multi_head import MultiHead as MultiHead
 from .sigmoid import Sigmoid as Sigmoid
 from .sinkhorn import Sinkhorn as Sinkhorn
 from .softmax import Softmax as Softmax
+from .softmax_heads import SoftmaxHead as SoftmaxHead
+from .softmax_heads import SoftmaxHeads as SoftmaxHeads
 from .unnormalized import Unnormalized as Unnormalized
 
 # Public names of this room. `attnflow` itself exports the most common ones; the rest is for other rooms of the package.
 __all__ = [
     "AbstractAttention",
     "AbstractEnergy",
+    "SoftmaxHeads",
 ]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import AttnflowError, AttnflowWarning
-from . import _cite, _data, _doctor, _explore, _forecast, _list, _plot, _reproduce, _simulate
+from . import _analyze, _cite, _data, _doctor, _explore, _forecast, _list, _models, _plot, _reproduce, _simulate
 
 TRACEBACK = "--traceback"
 
@@ -78,9 +78,11 @@ def _app(args: Sequence[str]) -> typer.Typer:
     app.command("simulate")(_simulate.command(with_parameters=wanted))
     app.command("plot")(_plot.plot)
     app.command("forecast")(_forecast.forecast)
+    app.command("analyze")(_analyze.analyze)
     app.command("explore")(_explore.explore)
     app.command("cite")(_cite.cite)
     app.command("data")(_data.data)
+    app.add_typer(_models.models, name="models")
     app.command("doctor")(_doctor.doctor)
     return app
 

@@ -39,6 +39,7 @@ from .polytope import Polytope as Polytope
 from .polytope import detect_polytope as detect_polytope
 from .ranks import effective_rank as effective_rank
 from .ranks import numerical_rank as numerical_rank
+from .ranks import participation_ratio as participation_ratio
 from .separation import Separation as Separation
 from .separation import separation_report as separation_report
 from .spectrum import Paranormal as Paranormal
@@ -84,6 +85,7 @@ __all__ = [
     "numerical_rank",
     "order_parameter",
     "pair_fraction",
+    "participation_ratio",
     "phase_report",
     "renyi_centers",
     "separation_report",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..checks import flag
 from ..errors import InputError, shown
@@ -14,8 +14,8 @@ from ..flows import Run
 from ..models import at_time
 from ..models.hardmax_layers import attention_rows
 from ..pairsums import AbstractPairs
-from ..spaces import Count, Numbers
-from ._clouds import Tokens, along, clouds, in_memory, masses, reached
+from ..spaces import Count, Numbers, is_concrete
+from ._clouds import Clouds, Tokens, along, clouds, in_memory, masses, reached
 
 TILE = 256  # rows of the attention matrix in memory at once
 
@@ -31,11 +31,14 @@ def attention_matrix(
     **Arguments:** `at`, the index of a saved time, or `None` for all, `(T, n, n)`; `head`, which head of a multi-head
     map; `log=True` for $\log A_{ij}$, which does not underflow at low temperature ($-\infty$: not seen at all). The
     run's model says which tokens see each other. Of hardmax layers it is the matrix that the layer uses, with its
-    tolerances; tokens that lead stay, and absorbed ones read their leader.
+    tolerances; tokens that lead stay, and absorbed ones read their leader. Of a `models.LayerStack` it is the matrix of
+    the layer that reads the tokens of that time; of the last ones, which no layer reads, it is NaN.
     """
     log = flag("log", log)
     attention = attention_of(run, head)
     cloud = clouds(run, at)
+    if isinstance(attention, HeadInLayers):
+        attention.check(cloud)
     n = cloud.xs.shape[-2]
     in_memory(cloud.xs.size // cloud.xs.shape[-1] * n, f"attention matrices {(*cloud.xs.shape[:-1], n)}")
     xs = cloud.true("the logarithm of their attention") if log else cloud.grown()
@@ -75,6 +78,8 @@ def leaders(run: Tokens, *, at: Count | None = None, head: Count | None = None) 
         return _of_matrix(run, at, head)
     attention = attention_of(run, head)
     cloud = reached(clouds(run, at))
+    if isinstance(attention, HeadInLayers):
+        attention.check(cloud)
     return Leaders(*along(_received, (cloud.grown(), cloud.ts), cloud.w, attention))
 
 
@@ -119,7 +124,44 @@ class Layers(NamedTuple):
         return tile
 
 
-def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
+class HeadInLayers(NamedTuple):
+    """One head through the layers of a model, each with a map of its own that reads normalised tokens."""
+
+    model: Any
+    head: Int[Array, ""]
+
+    def at(self, x: Float[Array, "n d"], t: Float[Array, ""]) -> tuple[Any, AbstractPairs, Float[Array, "n d"]]:
+        """The map of the head in layer `t`, its pairs, and the tokens as it sees them."""
+        heads, seen = self.model.reads(t, x)
+        return heads.head(self.head), self.model.pairs, seen
+
+    def reads(self, t: Float[Array, ""]) -> Bool[Array, ""]:
+        """Whether there is a layer that reads the tokens of this time."""
+        return jnp.logical_or(self.model.endless, t < self.model.depth)
+
+    def tile(self, x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, log: bool) -> Any:
+        head, pairs, seen = self.at(x, t)
+        read = self.reads(t)
+        rows_of = functools.partial(head.matrix, seen, head.log_weights(seen, w, pairs=pairs), pairs=pairs, log=log)
+
+        def tile(rows: Int[Array, " r"] | None) -> Float[Array, "r n"]:
+            return jnp.where(read, rows_of(rows), jnp.nan)
+
+        return tile
+
+    def check(self, cloud: Clouds) -> None:
+        """Refuse one time at which no layer reads the tokens."""
+        at = cloud.ts
+        if at is None or at.ndim or not is_concrete(at, self.model) or self.model.endless:
+            return
+        if float(at) >= self.model.depth:
+            raise InputError(
+                f"no layer reads the tokens at t = {float(at):g}, the end of {self.model.depth} layers; choose an "
+                "earlier time, for example at=-2."
+            )
+
+
+def attention_of(run: Any, head: Any) -> Any:
     """The attention map of a run, one head of it, and its pairs; refused in a sentence if it has no matrix."""
     if not isinstance(run, Run):
         raise InputError(f"a {type(run).__name__} has no attention; give a run, which carries its model.")
@@ -130,6 +172,9 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
         raise InputError("this run carries no model; attention is that of a SelfAttention model.")
     if model.has_leaders:
         return _of_layers(run, model, head)
+    if hasattr(model, "reads"):
+        count = model.reads(0, run.single().xs[0])[0].H
+        return HeadInLayers(model, jnp.asarray(_number_of_head(head, count) % count))
     if getattr(model, "attention", None) is None:
         what = f"a {type(model).__name__}, which has no attention matrix"
         raise InputError(f"this run carries {what}; attention is that of a SelfAttention model.")
@@ -139,11 +184,15 @@ def attention_of(run: Any, head: Any) -> Layers | tuple[Any, AbstractPairs]:
             raise InputError(f"head = {head}: {type(model.attention).__name__} attention has one head; leave it out.")
         attention = model.attention
     else:
-        if head is None or not -len(heads) <= head < len(heads):
-            reason = "multi-head attention has a matrix per head" if head is None else f"there is no head {head}"
-            raise InputError(f"{reason}; give head=0, ..., {len(heads) - 1}.")
-        attention = heads[head]
+        attention = heads[_number_of_head(head, len(heads))]
     return attention, model.pairs
+
+
+def _number_of_head(head: Any, count: int) -> Any:
+    if head is None or not -count <= head < count:
+        reason = "multi-head attention has a matrix per head" if head is None else f"there is no head {head}"
+        raise InputError(f"{reason}; give head=0, ..., {count - 1}.")
+    return head
 
 
 def _of_layers(run: Run, model: Any, head: Any) -> Layers:
@@ -167,6 +216,8 @@ def matrix_tiles(
     """`rows -> tile` of the attention matrix; the iteration of a map (Sinkhorn) is done once."""
     if isinstance(map_and_pairs, Layers):
         return map_and_pairs.tile(x, t, masses(x, w), log)
+    if isinstance(map_and_pairs, HeadInLayers):
+        return map_and_pairs.tile(x, t, w, log)
     attention, pairs = map_and_pairs
     attention = at_time(attention, t)
     return functools.partial(attention.matrix, x, attention.log_weights(x, w, pairs=pairs), pairs=pairs, log=log)

@@ -19,7 +19,7 @@ from ..models import at_time
 from ..pairsums import Full, pair_sums, pair_weights
 from ..spaces import Count, Euclidean, Numbers, check_tokens
 from ._clouds import Tokens, along, clouds
-from .attention import Layers, attention_of
+from .attention import HeadInLayers, Layers, attention_of
 
 
 def log_partition(
@@ -53,12 +53,14 @@ def log_partition(
             raise InputError(f"head = {shown(head)}: a map of one head is given with tokens; leave head= out.")
         source = (attention, Full())
     cloud = clouds(tokens, at, weights)
+    if isinstance(source, HeadInLayers):
+        source.check(cloud)
     xs = cloud.true("their log Z")
     if points is not None:
         points = check_tokens(points, Euclidean()).astype(xs.dtype)
         if points.shape[1] != xs.shape[-1]:
             raise InputError(f"points have {points.shape[1]} coordinates and tokens {xs.shape[-1]}; they must agree.")
-        if not source[1].complete:
+        if isinstance(source, HeadInLayers) or not source[1].complete:
             raise InputError("points have no position among tokens that see only some others; leave out points=.")
     ts = jnp.zeros(xs.shape[:-2], xs.dtype) if cloud.ts is None else cloud.ts
     return along(log_z, (xs, ts), cloud.w, source, points)
@@ -68,6 +70,10 @@ def log_z(
     x: Float[Array, "n d"], t: Float[Array, ""], w: Float[Array, " n"] | None, source: Any, points: Array | None
 ) -> Float[Array, " m"]:
     """`log_partition` of one cloud; `source` is the map and its pairs."""
+    if isinstance(source, HeadInLayers):
+        attention, pairs, x = source.at(x, t)
+        sums = pair_sums(attention.score, x, x, 1.0, log_w=attention.log_weights(x, w), pairs=pairs, reduce="exp")
+        return jnp.where(source.reads(t), sums[1], jnp.nan)
     attention, pairs = source
     attention = at_time(attention, t)
     log_w = attention.log_weights(x, w, pairs=pairs)

@@ -37,6 +37,24 @@ def effective_rank(matrix: Tokens, *, at: Count | None = None) -> Float[Array, "
     return along(_effective, batch.xs, batch.w)
 
 
+def participation_ratio(matrix: Tokens, *, at: Count | None = None) -> Float[Array, "*T"]:
+    r"""$\big(\sum_k\sigma_k^2\big)^2 / \sum_k\sigma_k^4$, $\sigma$ the singular values: how many directions share the
+    square norm.
+
+    Between 1 (rank one) and the smaller side of the matrix; a zero matrix gets 0.
+
+    **Arguments:** as for `effective_rank`; of a run, or a cloud, tokens are not centred.
+    """
+    batch = clouds(matrix, at)
+    return along(_participation, batch.xs, batch.w)
+
+
+def _participation(x: Float[Array, "n m"], w: Float[Array, " n"] | None) -> Float[Array, ""]:
+    s = _singular_values(jnp.sqrt(masses(x, w))[:, None] * x)
+    share = (s / jnp.where(s[0] == 0, 1, s[0])) ** 2  # the largest is one: no square overflows
+    return jnp.where(s[0] == 0, 0.0, jnp.sum(share) ** 2 / jnp.sum(share**2))
+
+
 def _singular_values(x: Float[Array, "n m"]) -> Float[Array, " k"]:
     return jnp.linalg.svd(x, compute_uv=False)
 

@@ -6,6 +6,8 @@ from ._trajectory_engine import AbstractTrajectoryEngine as AbstractTrajectoryEn
 from ._trajectory_engine import Ensemble as Ensemble
 from .ensemble import EnsembleResult as EnsembleResult
 from .ensemble import ensemble as ensemble
+from .layer_runs import LayerState as LayerState
+from .layer_runs import layer_states as layer_states
 from .long_time import long_time as long_time
 from .outcome import Outcome as Outcome
 from .rescaling import rescaled as rescaled
@@ -29,7 +31,9 @@ __all__ = [
     "Histogram",
     "Info",
     "LastState",
+    "LayerState",
     "Mean",
     "Quantiles",
     "Tableau",
+    "layer_states",
 ]

@@ -14,6 +14,8 @@ from .netcdf import ATTRIBUTE, FORMAT, read
 from .outcome import Outcome
 from .run import Info, Run
 
+LARGEST_MODEL = 1 << 26  # numbers: 256 MiB in float32
+
 
 def to_dataset(run: Run):
     """The run as an `xarray.Dataset`; its JSON attribute holds model, clock, outcome, statistics, provenance."""
@@ -23,6 +25,9 @@ def to_dataset(run: Run):
     arrays: dict[str, Any] = {}
     try:
         model = None if run.model is None else encode(run.model, arrays)
+        if sum(np.size(a) for a in arrays.values()) > LARGEST_MODEL:
+            _warn_of_size(run.model)
+            raise NotStorable
     except NotStorable:
         model, arrays = None, {}
     variables = {
@@ -78,6 +83,16 @@ def load(path: str | PathLike) -> Run:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path} is not a complete attnflow run ({error!r}); write it again with run.save.") from error
+
+
+def _warn_of_size(model: object) -> None:
+    import warnings
+
+    name, most = type(model).__name__, f"{LARGEST_MODEL:,}"
+    message = (
+        f"the {name} has more than {most} numbers and is not stored with its run; diagnostics of attention need it."
+    )
+    warnings.warn(message, AttnflowWarning, stacklevel=4)
 
 
 def _warn_of_precision(path: str | PathLike, dtype: str) -> None:

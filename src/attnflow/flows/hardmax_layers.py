@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..models.hardmax_layers import attended, each_row, largest_score
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
 from .compiled import timed_call
-from .options import check_clock, times
+from .options import check_clock, whole_layers
 from .outcome import Outcome
 from .provenance import provenance
 from .run import Info, Run
@@ -64,7 +64,7 @@ def through_layers(
     w = None if w is None else w.astype(x0.dtype)
     _check_precision(model, x0)
     _check_size(model, x0)
-    first, kept, layers = _layers(t0, t1, ts, save, max_steps)
+    first, kept, layers = whole_layers(t0, t1, ts, save, max_steps)
     check_clock(first, kept, str(x0.dtype))
     masses = jnp.ones(n, x0.dtype) if w is None else w
     known = None if before is None else _known(before, first, x0.dtype)
@@ -209,21 +209,6 @@ def _check_size(model: Any, x0: Array) -> None:
         largest, of_B, smallest = np.abs(x0).max(), np.abs(B).max(), jnp.finfo(x0.dtype).tiny / jnp.finfo(x0.dtype).eps
         if largest > 0 and of_B > 0 and float(largest) * float(of_B) * float(largest) < float(smallest):
             raise InputError(f"scores of these tokens underflow {x0.dtype}; multiply the tokens, or B, by a number.")
-
-
-def _layers(t0: Any, t1: Any, ts: Any, save: int | None, max_steps: int) -> tuple[int, np.ndarray, int]:
-    """The first layer, those to keep, and the last, as whole numbers."""
-    if not is_concrete(t0, t1, ts):
-        raise InputError("the number of layers is being traced, and the program is compiled for it; give a number.")
-    start, end, wanted = times(t0, t1, ts, save)
-    kept = np.arange(start, end + 1) if ts is None and save is None else np.asarray(wanted)
-    wanted = np.array([start, *kept, end])
-    between = wanted != np.round(wanted)
-    if between.any():
-        raise InputError(f"t = {wanted[between][0]:g} lies between two layers; give whole numbers.")
-    if end - start > max_steps:
-        raise InputError(f"{end - start:.0f} layers exceed max_steps = {max_steps}; raise max_steps.")
-    return int(start), kept.astype(int), math.floor(end)
 
 
 def _known(before: Run, layer: int, dtype: Any) -> tuple[State, Scales]:

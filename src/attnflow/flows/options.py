@@ -80,6 +80,21 @@ def at_layers(t0: Any, t1: Any, ts: Any, every: bool, dt: Any) -> tuple[Any, Any
     return float(t0 + dt * last), t0 + dt * layers[:-1]
 
 
+def whole_layers(t0: Any, t1: Any, ts: Any, save: int | None, max_steps: int) -> tuple[int, np.ndarray, int]:
+    """The first layer, those to keep, and the last, as whole numbers."""
+    if not is_concrete(t0, t1, ts):
+        raise InputError("the number of layers is being traced, and the program is compiled for it; give a number.")
+    start, end, wanted = times(t0, t1, ts, save)
+    kept = np.arange(start, end + 1) if ts is None and save is None else np.asarray(wanted)
+    wanted = np.array([start, *kept, end])
+    between = wanted != np.round(wanted)
+    if between.any():
+        raise InputError(f"t = {wanted[between][0]:g} lies between two layers; give whole numbers.")
+    if end - start > max_steps:
+        raise InputError(f"{end - start:.0f} layers exceed max_steps = {max_steps}; raise max_steps.")
+    return int(start), kept.astype(int), math.floor(end)
+
+
 def _equispaced(t0: Any, t1: Any, save: int | None, xp: Any) -> Any:
     return xp.asarray([t1]) if save == 1 else xp.linspace(t0, t1, 201 if save is None else save)
 

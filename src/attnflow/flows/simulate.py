@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 from ..checks import flag, whole
 from ..engines import Choice
 from ..errors import InputError, shown
-from ..models import AbstractModel, AbstractRandomModel, field, jump_times
+from ..models import AbstractLayers, AbstractModel, AbstractRandomModel, field, jump_times
 from ..pairsums import DENSE_PAIRS
 from ..pairsums.engines.sharded import all_devices, everywhere, on_one_device
 from ..spaces import Numbers, check_tokens, check_weights, is_concrete
@@ -27,6 +27,7 @@ from ._warm_start import WarmStart, warm_started
 from .closed_form import in_closed_form
 from .compiled import FACTORIZATIONS, adjoint_of, timed_call
 from .hardmax_layers import through_layers
+from .layer_runs import through_model
 from .options import TOLERANCES, at_layers, check_clock, step_options, times
 from .outcome import Outcome, ending
 from .provenance import engine_record, provenance
@@ -77,8 +78,9 @@ def simulate(
     - `solver`: `tsit5`, `dopri8` (adaptive, `rtol` and `atol`, by default 1e-9 and 1e-12 in float64, 1e-5 and 1e-7 in
       float32; in every step the worst token keeps to them, however many rest); `rk4`, `euler`, `euler-retract` (fixed
       steps `dt`); `ifrk4`, which solves the linear part of a model in $\mathbb R^d$ exactly (fixed steps `dt` that end
-      at the times kept); `layers`, residual layers of weight `dt` (and the layers of `HardmaxLayers` and of random
-      models, which take no `dt`); `exact`, the closed form of models that have one (`models.ReluFlow`;
+      at the times kept); `layers`, residual layers of weight `dt`, and the layers of the models that have layers
+      of their own and take no `dt`: `models.LayerStack` (pretrained ones; without `t1` it runs all), `HardmaxLayers`
+      and random models; `exact`, the closed form of models that have one (`models.ReluFlow`;
       it has forward derivatives alone).
     - `kernel`: the engine of the pair sums, resolved here once. By default that is spectral sums for many tokens on the
       circle or in $S^2$ where they are accurate enough for `rtol`. `mesh`: a device mesh with one axis to share the
@@ -100,6 +102,10 @@ def simulate(
     if model.has_leaders:
         arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "max_steps": max_steps}
         return through_layers(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, **arguments)
+    if isinstance(model, AbstractLayers):
+        arguments = {"solver": solver, "dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
+        kept = {"t0": t0, "t1": t1, "ts": ts, "save": save, "max_steps": max_steps, "progress": progress}
+        return through_model(model, x0, weights=weights, kernel=kernel, throw=throw, **kept, **arguments)
     if isinstance(solver, str) and solver == "exact":
         arguments = {"dt": dt, "rtol": rtol, "atol": atol, "mesh": mesh, "key": key}
         return in_closed_form(model, x0, t0=t0, t1=t1, ts=ts, save=save, weights=weights, throw=throw, **arguments)

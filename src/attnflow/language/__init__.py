@@ -11,25 +11,47 @@ from typing import TYPE_CHECKING, Any
 from .datasets import DATA, DataSet, MissingData, fetch, install
 from .loaders import load_imdb, load_vader_snippets
 from .reviews import Reviews
+from .weights import Encoded, ModelFiles, ModelPackage, Tensors, fetch_model, open_model
+from .weights.packages import MODELS
 
 if TYPE_CHECKING:
     from . import sentiment as sentiment
+    from .analysis import Analysis as Analysis
+    from .analysis import analyze as analyze
+    from .pretrained import Pretrained as Pretrained
+    from .pretrained import load as load
 
 __all__ = [
     "DATA",
+    "MODELS",
+    "Analysis",
     "DataSet",
+    "Encoded",
     "MissingData",
+    "ModelFiles",
+    "ModelPackage",
+    "Pretrained",
     "Reviews",
+    "Tensors",
+    "analyze",
     "fetch",
+    "fetch_model",
     "install",
+    "load",
     "load_imdb",
     "load_vader_snippets",
+    "open_model",
     "sentiment",
 ]
 
 
+LATER = {"Analysis": ".analysis", "analyze": ".analysis", "Pretrained": ".pretrained", "load": ".pretrained"}
+
+
 def __getattr__(name: str) -> Any:
-    """`sentiment` is imported when it is first used: fetching data should not wait for JAX."""
+    """What computes is imported when it is first used: fetching data should not wait for JAX."""
     if name == "sentiment":
         return importlib.import_module(".sentiment", __name__)
+    if name in LATER:
+        return getattr(importlib.import_module(LATER[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

