@@ -1,4 +1,4 @@
-"""Reports on a run folder, a forecast and a text in a model: HTML files that hold everything, to read, print or send."""
+"""Reports on a run folder, a forecast, a text in a model: HTML files that hold everything, to read, print or send."""
 
 from ._analysis import write_analysis
 from ._forecast import write_forecast_report
