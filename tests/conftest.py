@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # Files that take longest, first: two processes share the files, and the last ones should be short.
 LONGEST = (
     "surface explore_server explore_page transport spectral sinkhorn experiments pair_sums simulate ensemble "
-    "forecasting threads cli gpu_kernels native analyze pretrained matching sentiment normalization unified_paper gaussian "
-    "interpolation properties hardmax mean_field smoothness"
+    "forecasting threads cli gpu_kernels native analyze pretrained matching sentiment normalization unified_paper "
+    "gaussian interpolation properties hardmax mean_field smoothness"
 ).split()
 
 
