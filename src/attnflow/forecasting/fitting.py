@@ -106,7 +106,6 @@ class Fitting:
         if o.second_order if second_order is None else second_order:
             theta = self._finished(theta, base, weights)
         looks = int(result.looks)
-        reached = np.ceil((np.median(result.look) + 1) * steps / len(result.losses))
         return Trained(
             theta,
             base,
@@ -114,7 +113,7 @@ class Fitting:
             result.losses[:looks].astype(float),
             result.scores[:looks].astype(float),
             True,
-            int(reached),
+            _steps_needed(result, steps),
         )
 
     def _finished(self, theta: np.ndarray, base: Base, weights: np.ndarray) -> np.ndarray:
@@ -144,6 +143,14 @@ class Fitting:
             jnp.asarray(np.pad(weights, (0, n - self.n)), jnp.float32),
             jnp.asarray(self.n, jnp.int32),
         )
+
+
+def _steps_needed(result: Result, steps: int) -> int:
+    """After how many steps the roll-outs were best; all, where the last ones were as good up to chance."""
+    looks, of_all = int(result.looks), len(result.losses)
+    if looks == of_all and np.median(result.score) > candidates.GAIN * np.median(result.scores[looks - 1]):
+        return steps
+    return int(np.ceil((np.median(result.look) + 1) * steps / of_all))
 
 
 def _keys(streams: list[np.random.Generator]) -> Any:
