@@ -368,3 +368,10 @@ def test_an_albert_of_ones_own_is_drawn_unchanged(experiment, tmp_path, monkeypa
     results = Results([cell], experiment.compute, scale="quick")
     assert len(experiment.figures[-1](results).axes) == 5
     shutil.rmtree(own)
+
+
+def test_frozen_values_are_analysed(tmp_path):
+    """V is the identity of each head's share: its spectrum is known, and B has fewer eigenvalues than V."""
+    found = language.analyze(language.load(tiny_albert(tmp_path / "m")), TEXT, layers=[0], values="identity", bins=8)
+    assert found.data["V_eigenvalues"].shape == found.data["B_eigenvalues"].shape == (1, 4, 16, 2)
+    np.testing.assert_allclose(found.data["V_eigenvalues"][..., 0], 0.25)

@@ -16,7 +16,9 @@ from attnflow.pairsums.native_library import native
 
 @pytest.fixture(scope="module")
 def diagnosis():
-    return doctor.diagnose()
+    with pytest.MonkeyPatch.context() as users:
+        users.delenv("XLA_FLAGS", raising=False)  # long ones of the tests, which a user does not see
+        return doctor.diagnose()
 
 
 @pytest.fixture

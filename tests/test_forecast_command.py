@@ -34,7 +34,7 @@ def test_a_table_is_forecast(call, table):
     assert code == 0, err
     summary = json.loads(out)
     assert summary["columns"] == ["x", "y"] and summary["time"] == "day" and summary["step"] == "1 day"
-    assert summary["period"] == 20 and summary["origins"] == {"choice": 3, "report": 3}
+    assert summary["period"] == 20 and summary["origins"] == {"choice": 1, "report": 3}
     errors = {row["model"]: row["nrmse"] for row in summary["models"]}
     assert set(errors) == {"TD-TF", "TD-DMD", "persistence", "seasonal mean"}
     assert errors["TD-DMD"] < 1e-6 and errors["persistence"] > 0.5
@@ -79,6 +79,21 @@ def test_the_choice_never_sees_the_report(monkeypatch, tmp_path):
     assert made[0].chosen_with == 5 and made[0].origins[4] + 10 <= 281
     assert made[0].nrmse("last", part="choice") == made[1].nrmse("last", part="choice")
     assert made[0].best == made[1].best and made[0].nrmse("last") < made[1].nrmse("last")
+
+
+def test_rows_that_the_report_counts_choose_nothing():
+    """Where the horizon is longer than the distance of origins, those that choose end before the report begins."""
+    from attnflow.forecasting import rolling
+
+    rng, X = np.random.default_rng(0), signal()
+    forecasters = {"last": fc.baselines.persistence, "mean": lambda h, n: fc.baselines.seasonal_mean(h, n, None)}
+    made = rolling.rolling_origin(forecasters, X, 20, first=230, origins=10)
+    report = int(made.origins[made.chosen_with])
+    assert not made.overlapping and 0 < len(made.choosing) < made.chosen_with
+    spoilt = np.concatenate([X[:report], X[report:] + 50 * rng.normal(size=(len(X) - report, 2))])
+    again = rolling.rolling_origin(forecasters, spoilt, 20, first=230, origins=10)
+    assert again.nrmse("last", part="choice") == made.nrmse("last", part="choice")
+    assert rolling.rolling_origin(forecasters, X, 60, first=200, origins=10).overlapping
 
 
 def test_gaps_divide_the_rows_for_fitting(tmp_path):

@@ -216,3 +216,58 @@ def test_what_is_written_is_read_again(tmp_path):
     assert series.names == ("a", "b, c") and series.time_name == "day"
     with pytest.raises(InputError, match="a row for each of 4 times"):
         write_table(tmp_path / "out.csv", ["1"] * 4, values, ["a", "b"])
+
+
+# Times and numbers that were read wrongly once -----------------------------------------------------------------------
+
+
+def test_months_before_1970(tmp_path):
+    rows = (f"{1949 + k // 12}-{k % 12 + 1:02d},{k * k}" for k in range(40))
+    series = read_table(write(tmp_path, lines("Month,x", *rows)))
+    assert series.times()[0] == "1949-01-01" and series.times()[-1] == "1952-04-01"
+
+
+def test_german_thousands_without_decimals(tmp_path):
+    series = read_table(write(tmp_path, lines("t;x", "0;1.102,50", "1;2.000", "2;1.104,50", "3;1.105,75")))
+    assert series.values[:, 0].tolist() == [1102.5, 2000.0, 1104.5, 1105.75]
+
+
+def test_days_in_one_number(tmp_path):
+    days = [str(day).replace("-", "") for day in DAYS]
+    series = read_table(write(tmp_path, lines("date,x", *(f"{day},{k % 7}" for k, day in enumerate(days)))))
+    assert not series.gaps and series.times()[-1] == str(DAYS[-1])
+
+
+@pytest.mark.parametrize("step", ["0.001", "100"])
+def test_times_keep_their_digits(tmp_path, step):
+    """Milliseconds since 1970 differ in the thirteenth digit; ten rows a second have one second in common."""
+    base = 1700000000412 if step == "100" else 1700000000.4
+    rows = [f"{base + k * float(step):.13g},{k % 5}" for k in range(30)]
+    series = read_table(write(tmp_path, lines("time,x", *rows)))
+    assert len(set(series.times())) == 30
+    assert float(series.times()[7]) == pytest.approx(base + 7 * float(step), rel=1e-13)
+
+
+def test_wall_clocks_of_one_offset(tmp_path):
+    stamps = [f"2024-01-01T{k:02d}:00:00+01:00" for k in range(20)]
+    series = read_table(write(tmp_path, lines("time,x", *(f"{stamp},{k % 3}" for k, stamp in enumerate(stamps)))))
+    assert series.times()[0].startswith("2024-01-01T00:00:00")
+
+
+def test_a_column_of_times_does_not_become_data(tmp_path):
+    refused(tmp_path, lines("t,x", "0,1", "1,2", "1,3", "2,5", "3,4"), "t")
+    refused(tmp_path, lines("date,x", "2024-01-01,1", ",2", "2024-01-03,3", "2024-01-04,5"), "date")
+    pandas = read_table(write(tmp_path, lines(",date,x", *(f"{k},{day},{k * k % 7}" for k, day in enumerate(DAYS)))))
+    assert pandas.names == ("x",) and pandas.times()[0] == str(DAYS[0])
+
+
+def test_line_ends_of_old_macintoshes(tmp_path):
+    assert len(read_table(write(tmp_path, "t,x\r0,1\r1,4\r2,2\r3,5\r"))) == 4
+
+
+def test_huge_numbers_are_refused_before_they_overflow(tmp_path):
+    from attnflow.forecasting import study
+
+    series = read_table(write(tmp_path, lines("t,x", *(f"{k},{1e200 * (k % 7)}" for k in range(80)))))
+    with pytest.raises(InputError, match="above 1e100"):
+        study(series, 4, 5)

@@ -610,3 +610,21 @@ def test_the_names_of_a_package_are_plain():
     for model in MODELS.values():
         assert all(pathlib.PurePath(name).name == name for name in model.members), model.name
         assert len(model.sha256) == 64 and model.archive.endswith("-none-any.whl")
+
+
+NESTED = b")" + b"q\x00h\x00\x86" * 60  # a tuple of itself twice, sixty times: its text has 2^60 letters
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"\x80\x02" + NESTED + b"X\x01\x00\x00\x00x\x93.",
+        b"\x80\x02" + NESTED + b")R.",
+        b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\n" + NESTED + b"NK\x01tQ.",
+    ],
+)
+@pytest.mark.parametrize("write", [torch_zip, torch_stream])
+def test_text_of_nested_tuples_is_never_made(tmp_path, pickled, write):
+    (tmp_path / "a.bin").write_bytes(write({}, pickled))
+    with pytest.raises(InputError):
+        read_torch(tmp_path / "a.bin")

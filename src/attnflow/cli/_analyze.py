@@ -28,7 +28,7 @@ def analyze(
     eps: Annotated[float, typer.Option(help="Directions of tokens within this distance are linked to groups.")] = 0.1,
     bins: Annotated[int, typer.Option(help="Bins of the histograms.")] = 80,
     normalization: Annotated[
-        str | None, typer.Option(help="sphere: the projection on the sphere in place of every LayerNorm.")
+        str | None, typer.Option(help="sphere: the projection on the sphere in place of the norms of every layer.")
     ] = None,
     values: Annotated[str | None, typer.Option(help="identity: every head reads the tokens themselves.")] = None,
     beta: Annotated[float | None, typer.Option(help="A factor of all scores of all heads.")] = None,
@@ -59,10 +59,14 @@ def analyze(
     from ..floating_point import precision
 
     out = (
-        Path(f"{Path(model).name}-{text.stem if str(text) != '-' else 'text'}.html")
+        Path(f"{Path(model).name or Path(model).resolve().name}-{text.stem if str(text) != '-' else 'text'}.html")
         if out is None and not as_json
         else out
     )
+    if out is not None and netcdf is not None and out.absolute() == netcdf.absolute():
+        from ..errors import InputError
+
+        raise InputError(f"--out and --netcdf are both {out}; give two names.")
     for path in (out, netcdf):
         if path is not None:
             refuse_to_overwrite(path, force)

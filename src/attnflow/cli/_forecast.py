@@ -148,7 +148,7 @@ def _summary(made: Any, table: Path, out: Path, report: Path) -> dict[str, Any]:
         "delays": made.n_delays,
         "horizon": made.horizon,
         "period": made.period,
-        "origins": {"choice": comparison.chosen_with, "report": len(comparison.origins) - comparison.chosen_with},
+        "origins": {"choice": len(comparison.choosing), "report": len(comparison.origins) - comparison.chosen_with},
         "models": rows,
         "verdict": made.verdict,
         "model": made.model,
@@ -173,7 +173,7 @@ def _text(summary: dict[str, Any]) -> str:
     ]
     for row in summary["models"]:
         numbers = (row["nrmse"], row["first_step"], row["last_step"])
-        shown = " ".join(f"{_number(v):>10}" for v in numbers)
+        shown = " ".join(f"{_number(v, row['diverged']):>10}" for v in numbers)
         lines.append(f"  {row['model']:<14} {shown}   {row['diverged']}")
     lines += ["", summary["verdict"], ""]
     lines.append(f"forecast of {summary['forecast_rows']} rows by {summary['model']}: {summary['forecast']}")
@@ -181,5 +181,5 @@ def _text(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:.3g}"
+def _number(value: float | None, diverged: int) -> str:
+    return ("infinite" if diverged else "unknown") if value is None else f"{value:.3g}"

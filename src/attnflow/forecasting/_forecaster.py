@@ -73,12 +73,22 @@ class AbstractForecaster(Parametric, abc.ABC):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def _check_names(self, X: Any) -> None:
+        known = getattr(self, "feature_names_in_", None)
+        for one in X if is_list(X) else [X]:
+            names = getattr(one, "columns", None)
+            if known is not None and names is not None and list(names) != list(known):
+                raise InputError(
+                    f"The feature names should match those that were passed during fit: {list(known)}, in this order."
+                )
+
     def _expected(self, columns: int) -> dict[str, Any]:
         return {"time_axis": self.time_axis, "columns": columns, "owner": type(self).__name__}
 
     def _read(self, X: Any, u: Any) -> tuple[list[Series], list[Series] | None]:
         self._check_fitted()
         series = read("X", X, **self._expected(self.n_features_in_))
+        self._check_names(X)
         self._check_inputs(u)
         return series, None if u is None else read("u", u, **self._expected(self.n_inputs_))
 
@@ -195,6 +205,7 @@ class AbstractForecaster(Parametric, abc.ABC):
             kind = self._kind
         else:
             series = read("x0", x0, **self._expected(self.n_features_in_))
+            self._check_names(x0)
             if len(series) > 1:
                 raise InputError(f"x0 holds {len(series)} trajectories; give one history.")
             x, kind = series[0].values[-m:], series[0].wrap
@@ -243,7 +254,7 @@ class AbstractForecaster(Parametric, abc.ABC):
     def score(self, X: Any, u: Any = None) -> float:
         r"""$R^2$ of one-step predictions, the mean over the columns.
 
-        It does not rank forecasters: of two models the one with the better one-step error may lose the trajectory 16
+        It does not rank forecasters: of two models the one with the better one-step error may lose the trajectory ten
         times earlier. `score_rollout` does.
         """
         both = list(views(self._found(X, u), self.n_delays_))
@@ -257,6 +268,7 @@ class AbstractForecaster(Parametric, abc.ABC):
 
         They start every `horizon` samples, each from the true states before it. One that diverges makes it $-\infty$.
         """
+        self._check_fitted()
         horizon, m = whole("horizon", horizon), self.n_delays_
         both = list(views(self._found(X, u), m, horizon))
         if not both:
@@ -300,11 +312,11 @@ class AbstractForecaster(Parametric, abc.ABC):
     def _shared_state(self) -> dict[str, Any]:
         x, u = self._history if self._history is not None else (np.zeros((0, self.n_features_in_)), np.zeros((0, 0)))
         kind = self._kind if isinstance(self._kind, ArrayKind) else ArrayKind()
-        shape = {"flat": kind.flat, "turned": kind.turned}
+        shape = {"flat": kind.flat, "turned": kind.turned, "m": self.n_delays_}
         return {**shape, "dt": self.dt_, "centre": self._centre, "size": self._size, "history_x": x, "history_u": u}
 
     def _restore_shared(self, state: dict[str, Any]) -> None:
-        self.n_delays_ = whole("n_delays", self.n_delays)
+        self.n_delays_ = whole("n_delays", state.get("m", self.n_delays))
         self.dt_, self._centre, self._size = float(state["dt"]), state["centre"], state["size"]
         x, u = state["history_x"], state["history_u"]
         self.n_features_in_ = x.shape[1]

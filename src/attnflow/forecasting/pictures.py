@@ -152,13 +152,15 @@ def forecast(
     names: Sequence[str] = (),
     low: Any = None,
     high: Any = None,
+    error: Any = None,
     held_out: Any = None,
     time_label: str = "time",
 ) -> Figure:
     """The last part of a series, forecasts `(k, channel)` that go on from it, and what came, if that is known.
 
-    `low`, `high (k, channel)`: a band around the first forecast, such as the range of several seeds. `held_out`: the
-    true rows at the times of the forecast. A forecast with fewer rows diverged and ends there.
+    `low`, `high (k, channel)`: a band around the first forecast, such as the range of several seeds. `error
+    (k, channel)`: what such forecasts were off by elsewhere, drawn to both sides of the first one. `held_out`: the true
+    rows at the times of the forecast. A forecast with fewer rows diverged and ends there.
     """
     past, t, ahead = table_with_gaps("true", true), _vector("times", times), _vector("future", future)
     if len(t) != len(past) or not isinstance(forecasts, Mapping) or not forecasts:
@@ -173,6 +175,11 @@ def forecast(
             if held_out is not None:  # broad, so that it is seen below a forecast that is right
                 came = np.concatenate([past[-1:, k], table_with_gaps("held_out", held_out)[:, k]])
                 ax.plot(np.concatenate([t[-1:], ahead]), came, color="#B8BEC4", lw=4.5, label="what came")
+            first = table_with_gaps("forecasts", next(iter(forecasts.values())))[:, k]
+            if error is not None:
+                off = table_with_gaps("error", error)[: len(first), k]
+                band = {"color": "#8A9097", "alpha": 0.22, "lw": 0, "label": "error on held-out rows (rms)"}
+                ax.fill_between(ahead[: len(first)], first - off, first + off, **band)
             if low is not None and high is not None:
                 bottom, top = table_with_gaps("low", low)[:, k], table_with_gaps("high", high)[:, k]
                 band = {"color": COLOURS[0], "alpha": 0.22, "lw": 0, "label": "all seeds"}
@@ -243,6 +250,8 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
                 ax.semilogy(lead[guide < 2], guide[guide < 2], **dashed)
         if np.isfinite(lowest) and highest > 0:
             ax.set_ylim(max(lowest / 2, 1e-16), min(2 * highest, 1e3))
+        if exponent is None:
+            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(xlabel="lead time" if exponent is None else "lead time in Lyapunov times", ylabel="NRMSE")
         ax.grid()
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

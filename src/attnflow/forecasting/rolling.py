@@ -33,10 +33,6 @@ class RollingOrigin:
     spread: np.ndarray
     chosen_with: int
 
-    @property
-    def horizon(self) -> int:
-        return next(iter(self.errors.values())).shape[1]
-
     def nrmse(self, name: str, *, part: str = "report") -> float:
         """The root mean square of errors over channels' spreads: of all leads, at the origins of `part`.
 
@@ -66,13 +62,32 @@ class RollingOrigin:
         """The forecaster with the smallest error at the origins that are there to choose with."""
         return min(self.errors, key=lambda name: self.nrmse(name, part="choice"))
 
+    @property
+    def choosing(self) -> np.ndarray:
+        """The origins that choose, by number: of the first half those whose rows end where the report begins.
+
+        If there are none, all of the first half: their rows and those of the report overlap.
+        """
+        early = self.origins[: self.chosen_with]
+        apart = np.flatnonzero(early + self.horizon <= self.origins[self.chosen_with])
+        return apart if len(apart) else np.arange(self.chosen_with)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether origins that choose forecast rows that the report counts, too."""
+        return bool(self.origins[self.choosing[-1]] + self.horizon > self.origins[self.chosen_with])
+
+    @property
+    def horizon(self) -> int:
+        return next(iter(self.errors.values())).shape[1]
+
     def _part(self, name: str, part: str) -> np.ndarray:
         if name not in self.errors:
             raise InputError(f"there is no forecaster {name!r}; there are {', '.join(self.errors)}.")
         if part not in ("choice", "report"):
             raise InputError(f"part = {shown(part)}; choose 'choice' or 'report'.")
         scaled = self.errors[name] / self.spread
-        return scaled[: self.chosen_with] if part == "choice" else scaled[self.chosen_with :]
+        return scaled[self.choosing] if part == "choice" else scaled[self.chosen_with :]
 
 
 def _root_mean_square(scaled: np.ndarray, axis: Any = None) -> Any:
@@ -83,8 +98,11 @@ def _root_mean_square(scaled: np.ndarray, axis: Any = None) -> Any:
 
 
 def first_origin(n: int, horizon: int, held_out: float | int = 0.2) -> int:
-    """How many rows come before the first origin: all but a share of them, or but two horizons if that is more."""
-    return n - max(round(number("held_out", held_out, 0.0) * n), 2 * horizon)
+    """How many rows come before the first origin: all but a share of them, or but three horizons if that is more.
+
+    Of a short series half is left to fit with, as long as two horizons are held out.
+    """
+    return n - max(round(number("held_out", held_out, 0.0) * n), min(3 * horizon, n // 2), 2 * horizon)
 
 
 def rolling_origin(

@@ -116,8 +116,8 @@ def study(
         gaps = " without gaps" if series.gaps else ""
         raise InputError(
             f"the series has {len(values)} rows; with {n_delays} delays and a horizon of {horizon} the first "
-            f"{max(first, 0)} are to fit with, and {needed} of them in a row{gaps} are needed: take fewer delays or a "
-            "shorter horizon."
+            f"{max(first, 0)} are to fit with, and {needed} of them in a row{gaps} are needed: take fewer delays, "
+            "a shorter horizon, or hold less out."
         )
     if period is None:
         period = season_of(values[:first])
@@ -151,6 +151,8 @@ def study(
         SEASON: lambda history, n_steps: seasonal_mean(history, n_steps, period),
     }
     comparison = rolling_origin(forecasters, values, horizon, first=first, origins=origins)
+    if np.isnan([comparison.nrmse(NONLINEAR, part=part) for part in ("choice", "report")]).any():
+        raise InputError("half of the held-out tail is all gaps, so no forecast can be judged; hold more back.")
     place = int(comparison.origins[(comparison.chosen_with + len(comparison.origins)) // 2])
     example = place, {name: one(values[:place], horizon) for name, one in forecasters.items()}
     has_network = nonlinear.model.network_
@@ -160,11 +162,18 @@ def study(
     forecasters |= {NONLINEAR: nonlinear.forecast, LINEAR: linear.forecast}
     others = {name: one(values, horizon) for name, one in forecasters.items()}
     name = comparison.best if model == "auto" else CHOICES[model]
+    if model == "auto" and comparison.overlapping:
+        notes.append(
+            "the origins that chose forecast rows that the report counts, too, so the error of what was chosen may be "
+            "too small; hold more rows back, or take a shorter horizon"
+        )
     low = high = None
-    if name == NONLINEAR and n_seeds > 1:
+    if name == NONLINEAR and n_seeds > 1 and nonlinear.model.network_:
         low, high = nonlinear.range(values, horizon)
         made = others[name]
         low, high = np.fmin(low[: len(made)], made), np.fmax(high[: len(made)], made)
+    if not np.isfinite(comparison.rmse(name)).all():
+        notes.append(f"{name} diverged, or nothing is known, at some held-out leads: a column of errors is left out")
     if len(others[name]) < horizon:
         notes.append(f"the forecast of {name} diverged after {len(others[name])} of {horizon} rows and ends there")
     for one in (NONLINEAR, LINEAR):
@@ -188,7 +197,11 @@ def _choice_of(network: Any) -> list[str]:
 def _varying(series: TimeSeries) -> tuple[TimeSeries, list[str]]:
     """Without columns that are constant."""
     values = series.values
+    if np.isnan(values).all(axis=0).any():
+        raise InputError("a column has no numbers; leave it out.")
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    if not (np.maximum(abs(low), abs(high)) < 1e100).all():
+        raise InputError("a column has numbers above 1e100, whose squares overflow; give it in another unit.")
     # A column of one number and rounding is constant, too.
     varies = high - low > 1e-12 * np.maximum(abs(low), abs(high))
     if not varies.any():

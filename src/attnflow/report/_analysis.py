@@ -47,7 +47,7 @@ def analysis_page(analysis: "Analysis") -> str:
 <header>
 <p class="kicker">attnflow · tokens through the layers of a real model</p>
 <h1>{e(title)}</h1>
-<p>Family {e(summary["family"])}, {count(summary["depth"], "layer")}, computed in {e(summary["dtype"])}; weights with
+<p>Family {e(summary["family"])}, {count(summary["depth"], "layer")}, computed in {e(summary["dtype"])}; files with
 SHA-256 <code>{e(summary["weights"][:16])}</code>.</p>
 {changes}
 {limits}

@@ -99,8 +99,8 @@ def _table(study: Any) -> str:
     return f"""<div class="wide"><table><thead><tr>{head}</tr></thead>
 <tbody>{rows}</tbody></table></div>
 <p class="note">Root mean square of errors over the standard deviation of each column before the first origin, at
-{origins} origins; 1 is about what the mean would have. The {comparison.chosen_with} origins before these chose whose
-forecast is written. {season}</p>"""
+{origins} origins; 1 is about what the mean would have. The {len(comparison.choosing)} origins before these
+chose whose forecast is written. {season}</p>"""
 
 
 def _error(value: float) -> str:
@@ -111,13 +111,13 @@ def _computation(study: Any) -> str:
     model, rows = study.nonlinear, int(study.comparison.origins[0])
     if model.network_:
         part = "with" if model.linear_ else "without"
-        about = f"The network of {model.n_parameters_} numbers, with the {model.loss_} loss and {part} a linear part,"
+        about = f"the network of {model.n_parameters_} numbers, with the {model.loss_} loss and {part} a linear part,"
     else:
         about = f"TD-TF, here its linear part alone ({model.n_parameters_} numbers),"
     return (
-        f"Windows of {study.n_delays} rows, a horizon of {study.horizon}. {about} and TD-DMD were fitted on the {rows} "
-        "rows before the first origin for the table, and on all rows for the forecast: there they may have chosen "
-        "otherwise. Nothing was fitted again between origins."
+        f"Windows of {study.n_delays} rows, a horizon of {study.horizon}. For the forecast, {about} and TD-DMD were "
+        f"fitted on all rows; for the table both were fitted on the {rows} rows before the first origin, where TD-TF "
+        "may have chosen otherwise (see the notes). Nothing was fitted again between origins."
     )
 
 
@@ -138,8 +138,10 @@ def _figures(study: Any) -> list[tuple[Any, str]]:
             pictures.forecast(
                 ts(rows[-shown:]), series.values[-shown:], ts(ahead), {study.model: study.forecast},
                 names=series.names, time_label=label, **band,
+                error=np.where(np.isfinite(study.rmse), study.rmse, np.nan),
             ),
-            f"The forecast, by {study.model}" + (", with the range of all seeds." if band else "."),
+            f"The forecast, by {study.model}, with its error at each lead on held-out rows"
+            + (" and the range of all seeds." if band else "."),
         )
     ]  # fmt: skip
     place, forecasts = study.example
@@ -189,7 +191,7 @@ def _clock(series: Any) -> tuple[Any, str]:
         return series.axis.numbers, series.time_name or "row"
 
     def days(places: Any) -> Any:
-        return np.array(series.axis.times(places), "datetime64[s]").astype(float) / 86400
+        return np.array(series.axis.times(places), "datetime64[ms]").astype(float) / 86400e3
 
     first, last = days(np.array([0, len(series) - 1]))
     if last - first > 3 * 365:

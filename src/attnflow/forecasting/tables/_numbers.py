@@ -5,6 +5,7 @@ import re
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "missing", "#n/a", "#na"})
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][+-]?\d+)?")
+_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 
 
@@ -26,6 +27,8 @@ def number_of(cell: str, comma: bool) -> float | None:
         if not _COMMA.fullmatch(text):
             return None
         text = text.replace(".", "").replace(",", ".")
+    elif comma and _GROUPS.fullmatch(text):  # 2.000 beside 1.234,50
+        text = text.replace(".", "")
     elif not comma and "," in text:
         if not _THOUSANDS.fullmatch(text):
             return None

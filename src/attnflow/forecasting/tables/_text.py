@@ -35,14 +35,14 @@ def layout(path: Path) -> Layout:
     whole = len(head) < SAMPLE
     encoding = _encoding(head, path)
     text = head.decode(encoding, errors="ignore")
-    lines = list(itertools.islice(io.StringIO(text), FEW))
+    lines = list(itertools.islice(io.StringIO(text, newline=""), FEW))
     if not whole and not any(line.endswith(("\n", "\r")) for line in lines):
         raise InputError(f"{path} has a line of more than {LONGEST} characters; it is no table of rows.")
     lines = lines if whole or len(lines) == FEW else lines[:-1]  # the last one may be cut
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         raise InputError(f"{path} has no rows; give a table with a row for each time.")
-    separator = _separator(lines)
+    separator = _separator(lines, str(path))
     return Layout(encoding, separator, list(_split(lines, separator, str(path))))
 
 
@@ -59,11 +59,11 @@ def _encoding(head: bytes, path: Path) -> str:
     return "utf-8"
 
 
-def _separator(lines: list[str]) -> str:
+def _separator(lines: list[str], source: str) -> str:
     """The one that divides most lines into the same number of columns, more than one; a semicolon beats a comma."""
     best, score = ",", (0.0, 0)
     for place, separator in enumerate(SEPARATORS):
-        counts = [len(row) for row in _split(lines, separator, "")]
+        counts = [len(row) for row in _split(lines, separator, source)]
         usual = max(set(counts), key=counts.count)
         if usual > 1:
             agreement = counts.count(usual) / len(counts)

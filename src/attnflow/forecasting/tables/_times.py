@@ -1,7 +1,7 @@
 """The time axis: numbers or dates, regular up to gaps, in steps of seconds, of calendar months or of working days."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ DAY_FIRST = ("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S")
 MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S")
 NEAR = 1e-3  # of a step: how far a time may be from its place
 DAY = 86400.0
+_EIGHT = re.compile(r"(1[89]|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
 class Axis(NamedTuple):
@@ -36,17 +37,19 @@ class Axis(NamedTuple):
     def times(self, places: np.ndarray) -> list[str]:
         """The times at places, as text; beyond the last row, too."""
         if self.unit == "number":
-            digits = 12
+            digits = 15  # milliseconds since 1970 have 13
             return [f"{self.origin + self.step * p:.{digits}g}" for p in places]
         if self.unit == "month":
-            months = int(self.origin) + np.round(self.step * np.asarray(places)).astype(int)
+            months = int(np.floor(self.origin)) + np.round(self.step * np.asarray(places)).astype(int)
             day = round((self.origin % 1) * 100)
             ends = [np.datetime64(f"{1970 + (m + 1) // 12:04d}-{(m + 1) % 12 + 1:02d}-01") - 1 for m in months]
             return [f"{str(end)[:7]}-{min(day, int(str(end)[8:])):02d}" for end in ends]
         if self.unit == "working day":
             first = np.datetime64(int(self.origin // DAY), "D")
             return [str(np.busday_offset(first, int(p * self.step))) for p in places]
-        stamps = [np.datetime64(round(self.origin + self.step * p), "s") for p in places]
+        stamps = np.array([round(1e3 * (self.origin + self.step * p)) for p in places], "datetime64[ms]")
+        whole = (stamps == stamps.astype("datetime64[s]")).all()
+        stamps = stamps.astype("datetime64[s]") if whole else stamps
         return [str(s) if self.with_clock else str(s)[:10] for s in stamps]
 
     def numbers(self, places: np.ndarray) -> np.ndarray:
@@ -76,6 +79,10 @@ def _count(n: float, noun: str) -> str:
 
 def parsed(cells: list[str], comma: bool, where: str) -> tuple[np.ndarray, bool] | None:
     """Cells as numbers, or as seconds since 1970; whether they are dates. None where they are neither."""
+    if cells and all(_EIGHT.fullmatch(cell) for cell in cells):  # 20240131
+        stamps = _dates(cells, where)
+        if stamps is not None:
+            return stamps, True
     numbers = [number_of(cell, comma) for cell in cells]
     if all(v is not None for v in numbers):
         return np.array(numbers, float), False
@@ -106,15 +113,16 @@ def _dates(cells: list[str], where: str) -> np.ndarray | None:
 
 
 def _with(cells: list[str], read) -> np.ndarray | None:
-    stamps = np.empty(len(cells))
+    """As the clock shows it where all have one offset from UTC, else in UTC."""
+    stamps, offsets = np.empty(len(cells)), np.zeros(len(cells))
     try:
         for i, cell in enumerate(cells):
             moment = read(cell)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            stamps[i] = moment.timestamp()
+            stamps[i], offsets[i] = moment.timestamp(), (moment.utcoffset() or timedelta()).total_seconds()
     except (ValueError, OverflowError):
         return None
-    return stamps
+    return stamps + offsets if len(stamps) and np.ptp(offsets) == 0 else stamps
 
 
 def axis_of(times: np.ndarray, dates: bool, where: str) -> Axis:
@@ -150,8 +158,10 @@ def _places(values: np.ndarray, step: float) -> np.ndarray | None:
 
 def _regular(times: np.ndarray, unit: str) -> Axis | None:
     steps = np.diff(times)
-    for step in (float(np.median(steps)), float(steps.min())):
-        places = _places(times, step)
+    for rough in (float(np.median(steps)), float(steps.min())):
+        # One difference has lost digits that all of them together have.
+        count = round((times[-1] - times[0]) / rough)
+        places = _places(times, (times[-1] - times[0]) / max(count, 1))
         if places is not None:
             return Axis(places, unit, _tidy((times[-1] - times[0]) / places[-1]), float(times[0]))
     return None

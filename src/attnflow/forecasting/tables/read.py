@@ -85,7 +85,11 @@ def _header(found: Layout) -> tuple[list[str], bool]:
     names: list[str] = []
     for k, cell in enumerate(first):
         name = cell or ("" if k == 0 else str(k + 1))
-        names.append(name if name not in names else f"{name}.{names.count(name) + 1}")
+        own, count = name, 1
+        while own in names:
+            count += 1
+            own = f"{name}.{count}"
+        names.append(own)
     return names, True
 
 
@@ -139,20 +143,33 @@ def _time_column(
         if time not in names:
             raise InputError(f"{path} has no column {time!r} for the time; it has {_listed(names)}.")
         return names.index(time)
+    counted = None  # the index that pandas writes only counts: a column of times goes before it
     for k, (name, cells) in enumerate(zip(names, text, strict=True)):
         plain = name.split("(")[0].split("[")[0].strip().lower()
         read = _times.parsed(cells, comma, f"column {name!r} of {path}")
         if read is None or np.isnan(read[0]).any():
+            if has_header and plain in _times.SURE and _is_date(cells[0], comma, name):
+                return k  # one entry is none: refused where times are read
             continue
         stamps, dates = read
         steps = np.diff(stamps)
-        ordered = bool((steps > 0).all() or (steps < 0).all())
-        if dates or (has_header and (plain in _times.SURE or (ordered and plain in _times.NAMES))):
+        # A time that occurs twice is refused later on; a year beside months is no time.
+        ordered = bool(((steps >= 0).all() or (steps <= 0).all()) and (steps != 0).mean() > 0.5)
+        if dates:
             return k
+        if has_header and (plain in _times.SURE or (ordered and plain in _times.NAMES)):
+            if plain not in ("", "index"):
+                return k
+            counted = k
         even = len(steps) > 1 and ordered and np.ptp(steps) <= 1e-6 * abs(steps).max()
         if not has_header and k == 0 and len(names) > 1 and even:
-            return k
-    return None
+            counted = k
+    return counted
+
+
+def _is_date(cell: str, comma: bool, name: str) -> bool:
+    read = _times.parsed([cell], comma, f"column {name!r}")
+    return read is not None and read[1]
 
 
 def _times_of(
@@ -182,7 +199,7 @@ def _values(
     """Columns of numbers; columns of text are left out, and an entry of text among numbers is refused."""
     kept, arrays, left = [], [], []
     for k, (name, cells) in enumerate(zip(names, text, strict=True)):
-        if k == place or (wanted is not None and name not in wanted):
+        if k == place or (name == "" and place is not None) or (wanted is not None and name not in wanted):
             continue
         numbers = array("d")
         bad: tuple[int, str] | None = None

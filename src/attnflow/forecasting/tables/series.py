@@ -50,7 +50,10 @@ class TimeSeries:
         for column in values.T:
             known = ~np.isnan(column)
             column[~known] = np.interp(rows[~known], rows[known], column[known])
-        lines = (f"{self.gaps} rows with gaps were filled by straight lines",) if self.gaps else ()
+        lines = (
+            f"{self.gaps} rows with gaps were filled by straight lines, which know what came after: errors may be too "
+            "small",
+        ) if self.gaps else ()
         return replace(self, values=values, notes=self.notes + lines)
 
     def stretches(self) -> list[np.ndarray]:

@@ -15,6 +15,7 @@ from ...errors import InputError, shown
 from ...files import path_of, write_atomically
 from ...flows import layer_states
 from ...json_values import plain
+from ...pairsums import Causal
 from ...spaces import Sphere
 from ...versions import version
 from ..pretrained import Pretrained, load
@@ -182,14 +183,14 @@ def analyze(
     before = None
     for k, x in layer_states(stack, ready.model.embed(tokens.ids), t1=end):
         direction = np.asarray(Sphere().nearest(x))
+        if not np.isfinite(direction).all():
+            raise InputError(f"before layer {k} some tokens are no numbers in {x.dtype}; load the model in float64.")
         if k in depths:
             last = k >= stack.depth and not stack.endless
             moved = np.nan if before is None else np.linalg.norm(direction - before, axis=1).max()
             for name, array in {**look(stack, k, x, last, options), "moved": np.asarray(moved)}.items():
                 found.setdefault(name, []).append(array)
         before = direction
-        if not np.isfinite(direction).all():
-            raise InputError(f"after layer {k} some tokens are no numbers in {x.dtype}; load the model in float64.")
     blocks = [0] if stack.endless else sorted({int(b) for b in np.asarray(stack.order)[:end]})
     heads = [_spectra(stack, b) for b in blocks]
     attributes = {
@@ -268,7 +269,7 @@ def _dataset(
         "beta": list(options.betas),
         "block": blocks,
         "part": ["real", "imaginary"],
-        "piece": ("token", np.array(tokens.pieces, dtype=object)),
+        "piece": ("token", np.array([piece.replace("\0", "\u2400") for piece in tokens.pieces], dtype=object)),
         "id": ("token", np.asarray(tokens.ids)),
     }
     return xarray.Dataset(variables, coordinates, attributes)
@@ -279,8 +280,17 @@ def _about(data: xarray.Dataset, stack: Any, end: int) -> list[str]:
     said = []
     if stack.blocks.attention is not None and stack.blocks.attention.frequencies is not None:
         said.append("spectra leave out the rotary positions, which turn B from pair to pair")
-    if end > stack.depth:
-        said.append(f"layers beyond {stack.depth} are more than the model was trained with")
+    trained = data.attrs["depth"]
+    if end > trained:
+        said.append(f"layers beyond {trained} are more than the model was trained with")
+    if end > 10 * trained and data.attrs["dtype"] == "float32":
+        said.append("so many layers in float32 depend on rounding: compare the late groups with those in float64")
+    if isinstance(stack.pairs, Causal):
+        harmonic = float(np.sum(1 / np.arange(1, data.sizes["token"] + 1)))
+        said.append(
+            "early tokens are seen by more tokens: from uniform attention the first would receive "
+            f"{harmonic:.2g} times an equal share"
+        )
     moved = float(data["moved"][-1])
     if np.isfinite(moved) and moved > data.attrs["eps"] / 10:
         said.append(f"tokens still move at the end, one by {moved:.2g} in the last layer: groups are no final state")

@@ -54,6 +54,8 @@ def histograms(analysis: "Analysis") -> tuple[Figure, str]:
         for ax in axes[-1]:
             ax.set_xlabel(r"$\langle x_i, x_j\rangle / |x_i||x_j|$, $i\neq j$")
     caption = "Law of the cosines of all pairs of tokens at some depths, each scaled to its own height."
+    if np.array_equal(*(data["cosine_density"].sel(view=view) for view in ("stream", "seen")), equal_nan=True):
+        caption += " Attention sees the stream itself here: both columns are equal."
     return figure, caption
 
 
@@ -156,7 +158,7 @@ def norms(analysis: "Analysis") -> tuple[Figure, str]:
         ax.fill_between(layers, *np.quantile(norm, (0.1, 0.9), axis=1), color=PALETTE["sky"], alpha=0.5, lw=0)
         ax.plot(layers, np.median(norm, axis=1), color=PALETTE["blue"], label="median, and 10 to 90 %")
         ax.plot(layers, norm.max(axis=1), ":", color=PALETTE["orange"], label="largest")
-        ax.plot(layers, norm[:, 0], color=PALETTE["green"], label=f"first token, {analysis.pieces[0]!r}")
+        ax.plot(layers, norm[:, 0], color=PALETTE["green"], label=f"first token, {_shown(analysis.pieces[0])}")
         scale = "log" if norm.max() > 20 * np.median(norm) else "linear"
         ax.set(xlabel="layer", ylabel="norm", yscale=scale)
         ax.grid()
@@ -182,7 +184,8 @@ def spectra(analysis: "Analysis") -> tuple[Figure, str]:
     listed = ", ".join(f"{case}: {number}" for case, number in zip(cases, counts, strict=True))
     return (
         figure,
-        f"Eigenvalues of V and of B = QᵀK of all heads, late layers dark. Theorems that apply to heads: {listed}.",
+        "Eigenvalues of V and of B = QᵀK of all heads, late layers dark. Cases of the theory that these two matrices "
+        f"alone would be, and of how many heads: {listed}.",
     )
 
 
@@ -203,5 +206,9 @@ def _height(analysis: "Analysis") -> float:
 def _name_tokens(ax: Any, pieces: tuple[str, ...]) -> None:
     """The text of the tokens at the axis, if there is room for it."""
     if len(pieces) <= NAMED:
-        names = [repr(piece)[1:-1][:12].replace("$", r"\$") for piece in pieces]
-        ax.set_yticks(range(len(pieces)), names, fontsize=7)
+        ax.set_yticks(range(len(pieces)), [_shown(piece) for piece in pieces], fontsize=7)
+
+
+def _shown(piece: str) -> str:
+    """The text of a token in a picture, where a dollar would begin a formula."""
+    return repr(piece)[1:-1][:12].replace("$", r"\$")

@@ -58,13 +58,13 @@ class AttentionOfLayer(NamedTuple):
 
 def look(model: LayerStack, k: int, x: Float[Array, "n d"], last: bool, options: Options) -> dict[str, np.ndarray]:
     """Everything that is measured of the tokens that layer `k` begins with; after the `last` no layer reads them."""
-    seen = model.output(x) if last else _seen(model, jnp.asarray(k), x)
+    heads = model.block(k).attention
+    seen = model.output(x) if last else x if heads is None else _seen(model, jnp.asarray(k), x)
     settings = [jnp.asarray(value, x.dtype) for value in (options.eps, options.betas)]
     measured = _cloud(x, seen, *settings, bins=options.bins)
     found = {name: np.asarray(array) for name, array in measured.items()}
     found["clusters"] = np.array(len(np.unique(found["cluster"])))
     found["merge_distance"] = linkage(found.pop("direction").astype(float), "single")[:, 2]
-    heads = model.block(k).attention
     if last or heads is None:
         H = 0 if heads is None else heads.H
         nothing = {"leader": np.full(H, -1), "entropy": np.full(H, np.nan), "entropy_share": np.full(H, np.nan)}

@@ -26,8 +26,11 @@ def spectrum(heads: SoftmaxHeads, h: int) -> HeadSpectrum:
     """The spectrum of head `h`."""
     Q, K, V, W = factors(heads, h)
     small_V, small_B = restricted(Q, K, V, W)
-    case = classify(V=small_V, B=float(heads.beta) * small_B).case
-    return HeadSpectrum(_sorted(V @ W), _sorted(K @ Q.T), case or "none")
+    case = classify(V=small_V, B=float(heads.beta) * small_B).case or "none"
+    of_V, of_B = _sorted(V @ W), _sorted(K @ Q.T)
+    # Both have d eigenvalues; those beyond the rank are zero.
+    most = max(len(of_V), len(of_B))
+    return HeadSpectrum(*(np.pad(values, (0, most - len(values))) for values in (of_V, of_B)), case)
 
 
 def factors(heads: SoftmaxHeads, h: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -43,6 +46,9 @@ def factors(heads: SoftmaxHeads, h: int) -> tuple[np.ndarray, np.ndarray, np.nda
 def restricted(Q: np.ndarray, K: np.ndarray, V: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """V and B in an orthonormal basis of a subspace on which the theorems say the same, or the whole matrices."""
     d, p = W.shape
+    if p == d and 2 * len(K) < d and np.array_equal(W, np.eye(d)):  # every head reads the tokens themselves
+        E = _orthonormal(np.concatenate([Q.T, K.T, np.cos(np.arange(d))[:, None]], axis=1))
+        return V[0, 0] * np.eye(E.shape[1]), (Q @ E).T @ (K @ E)
     if p + len(K) >= d:
         return W @ V, Q.T @ K
     span = _orthonormal(np.concatenate([W, K.T], axis=1))

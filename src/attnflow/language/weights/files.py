@@ -91,7 +91,11 @@ def open_model(model: str | os.PathLike) -> ModelFiles:
     if isinstance(model, str) and model in MODELS:
         return _opened(located(model), model)
     path = path_of(model).expanduser()
-    if not path.exists():
+    try:
+        there = path.exists()
+    except OSError as error:
+        raise FileError(f"cannot read {shown(str(path))}: {error.strerror or error}.") from error
+    if not there:
         raise FileError(
             f"model {shown(os.fspath(model))} is neither a folder or file nor one of {', '.join(MODELS)}; "
             "attnflow models list shows what can be fetched."

@@ -103,6 +103,7 @@ def _gguf(data: np.ndarray) -> Gguf:
     if type(alignment) is not int or not 1 <= alignment <= 2**16 or alignment & (alignment - 1):
         raise ValueError("its alignment is no power of two")
     start = -(-reader.at // alignment) * alignment
+    _check_apart(table)
     return Gguf(known, Tensors(dict(_stored(data, start, *entry) for entry in table)))
 
 
@@ -120,6 +121,17 @@ def _entry(reader: _Reader) -> tuple[str, tuple[int, ...], BlockType, int]:
         known = ", ".join(block.name for block in BLOCK_TYPES.values())
         raise ValueError(f"tensor {name[:80]!r} has numbers of type {kind} of ggml; those read are {known}")
     return name, shape, BLOCK_TYPES[kind], offset
+
+
+def _check_apart(table: list[tuple[str, tuple[int, ...], BlockType, int]]) -> None:
+    """Refuse two tensors of one name, or in one place: few bytes would be many tensors."""
+    if len({name for name, *_ in table}) < len(table):
+        raise ValueError("it has the name of a tensor twice")
+    at = 0
+    for name, shape, block, offset in sorted(table, key=lambda entry: entry[3]):
+        if offset < at:
+            raise ValueError(f"tensor {name[:80]!r} overlaps another")
+        at = offset + math.prod(shape) // block.numbers * block.bytes
 
 
 def _stored(

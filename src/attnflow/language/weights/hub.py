@@ -12,6 +12,9 @@ from .tensors import Tensors
 from .torch_files import read_torch
 
 LARGEST_JSON = 64 * 2**20
+LARGEST_CONFIG = 2**20
+"""Bytes. Objects in memory take many times the size of their JSON."""
+
 WEIGHTS: dict[str, Callable[[Path], Tensors]] = {
     "model.safetensors": read_safetensors,
     "pytorch_model.bin": read_torch,
@@ -36,15 +39,15 @@ def inside(folder: Path, name: str) -> Path | None:
     return path
 
 
-def read_object(path: Path, what: str) -> dict[str, Any]:
+def read_object(path: Path, what: str, largest: int = LARGEST_JSON) -> dict[str, Any]:
     """The JSON object in a file."""
-    return parse_json(text_of(path, what), _object, what, str(path), "fetch it again")
+    return parse_json(text_of(path, what, largest), _object, what, str(path), "fetch it again")
 
 
-def text_of(path: Path, what: str) -> str:
+def text_of(path: Path, what: str, largest: int = LARGEST_JSON) -> str:
     """The text of a file of reasonable size."""
     try:
-        if path.stat().st_size > LARGEST_JSON:
+        if path.stat().st_size > largest:
             raise InputError(f"{path} has {path.stat().st_size:,} bytes, which is too much for a {what}.")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -64,7 +67,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = inside(folder, "config.json")
     if path is None:
         raise FileError(f"{folder} has no config.json; give a folder as Hugging Face lays it out, or a .gguf file.")
-    return read_object(path, "config.json of a model")
+    return read_object(path, "config.json of a model", LARGEST_CONFIG)
 
 
 def read_weights(folder: Path) -> Tensors:

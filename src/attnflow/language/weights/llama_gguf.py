@@ -33,10 +33,12 @@ LAYER = {
 def llama_of(path: Path, read: Gguf) -> tuple[dict[str, Any], Tensors]:
     """config.json and tensors of a Llama, as Hugging Face has them."""
     kind = read.facts.get("general.architecture")
-    if kind != "llama":
+    if not isinstance(kind, str) or kind != "llama":
         raise InputError(f"{path} holds a model of architecture {shown(kind)}; of GGUF files llama is read.")
     config = parsed(lambda: _config(read.facts, read.tensors), "GGUF file of a Llama", str(path), "fetch it again")
     heads = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
+    if "rope_freqs.weight" in read.tensors:
+        raise InputError(f"{path} scales its rotary positions by a table, which is not read; give it as a folder.")
     stored = {}
     for name, entry in read.tensors.stored.items():
         if name in TOP:

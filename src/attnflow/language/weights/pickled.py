@@ -135,8 +135,8 @@ class _Machine:
             module, _, thing = argument.partition(" ")
             stack.append(_known(Named(module, thing)))
         elif name == "STACK_GLOBAL":
-            thing, module = stack.pop(), stack.pop()
-            stack.append(_known(Named(str(module), str(thing))))
+            thing, module = (_of_type(stack.pop(), str) for _ in range(2))
+            stack.append(_known(Named(module, thing)))
         elif name == "REDUCE":
             arguments, thing = stack.pop(), stack.pop()
             stack.append(_built(thing, _of_type(arguments, tuple)))
@@ -178,7 +178,9 @@ def _built(thing: Any, arguments: tuple[Any, ...]) -> Any:
     if thing == ORDERED and not arguments:
         return {}
     if not isinstance(thing, Named) or thing.name not in REBUILT:
-        raise ValueError(f"its pickle calls {str(thing)[:100]}, and nothing is called")
+        # The text of nested tuples can take for ever, too.
+        named = thing if isinstance(thing, Named) else f"a {type(thing).__name__}"
+        raise ValueError(f"its pickle calls {named}, and nothing is called")
     if thing.name == "_rebuild_parameter":
         return _of_type(arguments[0], PickledTensor)
     storage, offset, sizes, strides = arguments[:4]
@@ -197,7 +199,7 @@ def _built(thing: Any, arguments: tuple[Any, ...]) -> Any:
 def _storage(about: Any) -> Storage:
     """A storage as torch describes it: ("storage", its class, its key, the device it was on, its size, view)."""
     kind, storage, key, _, numel, *view = _of_type(about, tuple)
-    if kind != "storage" or not isinstance(storage, Named) or storage.name not in STORAGES or any(view):
+    if kind != "storage" or type(storage) is not Named or storage.name not in STORAGES or any(view):
         raise ValueError("its pickle has a reference to something other than a storage of numbers")
-    (numel,) = shape_of((numel,), str(key))
-    return Storage(str(_of_type(key, str)), STORAGES[storage.name], numel)
+    (numel,) = shape_of((numel,), _of_type(key, str))
+    return Storage(key, STORAGES[storage.name], numel)

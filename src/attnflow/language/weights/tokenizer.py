@@ -178,14 +178,14 @@ def byte_pairs(
 def tokenizer_of_gguf(path: Path, facts: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer that a GGUF file holds, which must be one of byte pairs."""
     kind, before = facts.get("tokenizer.ggml.model"), facts.get("tokenizer.ggml.pre")
-    if kind != "gpt2" or before not in DIGITS:
+    if not (isinstance(kind, str) and isinstance(before, str)) or kind != "gpt2" or before not in DIGITS:
         raise InputError(
             f"{path} has a tokenizer {shown(kind)} with the splitting {shown(before)}; those read are gpt2 with "
             f"{', '.join(DIGITS)}: give the model as a folder with tokenizer.json."
         )
     words, kinds = facts.get("tokenizer.ggml.tokens"), facts.get("tokenizer.ggml.token_type", ())
     merges = facts.get("tokenizer.ggml.merges")
-    if not isinstance(words, list) or not isinstance(merges, list):
+    if not isinstance(words, list) or not isinstance(merges, list) or not isinstance(kinds, np.ndarray | tuple):
         raise InputError(f"{path} has no list of tokens or of merges; fetch it again.")
     special = [word for word, kind in zip(words, kinds, strict=False) if kind == CONTROL]
     numbers = {word: k for k, word in enumerate(words)}

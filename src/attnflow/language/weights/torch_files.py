@@ -23,6 +23,9 @@ MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 LARGEST_PICKLE = 8 * 2**20
 """Bytes; room for fifty thousand tensors. Objects in memory take many times the size of their pickle."""
 
+SHARED = 4
+"""How many times the bytes of a file its tensors may take."""
+
 LOCAL_HEADER = 30
 REMEDY = "fetch it again, or give the weights as safetensors"
 
@@ -94,7 +97,7 @@ def _from_stream(path: Path, data: np.ndarray) -> Tensors:
         raise ValueError("its numbers are big-endian")
     found = _state(unpickle(stream))
     keys = unpickle(stream)
-    if not isinstance(keys, list) or len(set(map(str, keys))) < len(keys):
+    if not isinstance(keys, list) or any(type(key) is not str for key in keys) or len(set(keys)) < len(keys):
         raise ValueError("it does not list its storages")
     types = {t.storage.key: t.storage for t in found.values()}
     places, at = {}, stream.tell()
@@ -122,12 +125,16 @@ def _state(value: Any) -> dict[str, PickledTensor]:
 
 
 def _tensors(data: np.ndarray, found: Mapping[str, PickledTensor], places: Mapping[str, Place]) -> Tensors:
-    stored = {}
+    stored, asked = {}, 0
     for name, tensor in found.items():
         place = places[tensor.storage.key]
         if place.size < tensor.storage.numel * np.dtype(TYPES[tensor.storage.dtype]).itemsize:
             raise ValueError(f"the storage of {name!r} is cut short")
+        asked += math.prod(tensor.shape) * np.dtype(TYPES[tensor.storage.dtype]).itemsize
         stored[name] = Stored(tensor.storage.dtype, tensor.shape, partial(_read, data, tensor, place.at))
+    # Tied weights share a storage; a small file of which thousands of tensors are views would fill the memory.
+    if asked > SHARED * len(data):
+        raise ValueError(f"its tensors take {asked:,} bytes, and the file has {len(data):,}")
     return Tensors(stored)
 
 

@@ -45,9 +45,9 @@ class Checkpoint:
             raise InputError(f"the configuration has no {names[0]}; take the config.json of the model.")
         return default
 
-    def depth(self, name: str) -> int:
+    def depth(self, name: str, default: int | None = None) -> int:
         """The number of layers."""
-        layers = self.whole(name)
+        layers = self.whole(name, default=default)
         if layers > DEEPEST:
             raise InputError(f"the configuration has {name} = {layers}; models have at most {DEEPEST} layers.")
         return layers
@@ -115,10 +115,15 @@ class Checkpoint:
     ) -> Array:
         """The tensors of all layers as one, each `change`d; `pattern` has `{}` in place of the number of the layer."""
         first = self.take(pattern.format(0), *shape)
-        if not self.has(pattern.format(layers - 1)):  # before there is memory for all of them
-            self.take(pattern.format(layers - 1), *shape)
+        for k in range(layers):  # before there is memory for all of them
+            if not self.has(pattern.format(k)):
+                self.take(pattern.format(k), *shape)
         first = first if change is None else change(first)
-        whole = np.empty((layers, *first.shape), self.dtype)
+        try:
+            whole = np.empty((layers, *first.shape), self.dtype)
+        except MemoryError:
+            what = f"{layers} tensors {self.prefix + pattern!r} of shape {shape}"
+            raise InputError(f"there is no memory for {what} in {self.dtype}.") from None
         whole[0] = first
         for k in range(1, layers):
             one = self.take(pattern.format(k), *shape)

@@ -22,7 +22,7 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
     file.refuse(position_embedding_type="absolute", inner_group_num=1)
     d, e, m = file.whole("hidden_size"), file.whole("embedding_size", default=128), file.whole("intermediate_size")
     H, depth = file.whole("num_attention_heads"), file.depth("num_hidden_layers")
-    groups = file.whole("num_hidden_groups", default=1)
+    groups = file.depth("num_hidden_groups", default=1)
     file.heads(d, H)
     eps = file.number("layer_norm_eps", 1e-12)
     file.check_layers("encoder.albert_layer_groups.{}.", groups)

@@ -27,7 +27,7 @@ from ._checkpoint import Checkpoint, by_head, out_by_head
 def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerStack:
     """The model of a configuration and of tensors as Hugging Face names them."""
     file = Checkpoint(config, tensors, ("model.",), dtype)
-    file.refuse(mlp_bias=False)
+    file.refuse(mlp_bias=False, sliding_window=None, partial_rotary_factor=1.0)
     d, m, H = file.whole("hidden_size"), file.whole("intermediate_size"), file.whole("num_attention_heads")
     depth, G = file.depth("num_hidden_layers"), file.whole("num_key_value_heads", default=H)
     k = file.whole("head_dim", default=file.heads(d, H) if d % H == 0 else None)
@@ -41,6 +41,8 @@ def from_tensors(config: Any, tensors: Any, *, dtype: Any = "float32") -> LayerS
         for name, path in (("attention_norm", "input_layernorm"), ("mlp_norm", "post_attention_layernorm"))
     }
     biased = file.flag("attention_bias")
+    if not biased and file.has("layers.0.self_attn.q_proj.bias"):
+        raise InputError("the configuration has no attention_bias, and there are tensors q_proj.bias.")
 
     def bias(name: str, size: int, heads: int) -> Any:
         path = f"{layer}self_attn.{name}.bias"
