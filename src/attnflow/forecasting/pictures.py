@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..checks import finite_array, number, whole
 from ..errors import InputError, shown
@@ -251,7 +252,7 @@ def error_growth(errors: Mapping[str, Any], *, dt: float | int = 1.0, exponent: 
         if np.isfinite(lowest) and highest > 0:
             ax.set_ylim(max(lowest / 2, 1e-16), min(2 * highest, 1e3))
         if exponent is None:
-            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="lead time" if exponent is None else "lead time in Lyapunov times", ylabel="NRMSE")
         ax.grid()
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -30,7 +30,8 @@ def spectrum(heads: SoftmaxHeads, h: int) -> HeadSpectrum:
     of_V, of_B = _sorted(V @ W), _sorted(K @ Q.T)
     # Both have d eigenvalues; those beyond the rank are zero.
     most = max(len(of_V), len(of_B))
-    return HeadSpectrum(*(np.pad(values, (0, most - len(values))) for values in (of_V, of_B)), case)
+    of_V, of_B = (np.pad(values, (0, most - len(values))) for values in (of_V, of_B))
+    return HeadSpectrum(of_V, of_B, case)
 
 
 def factors(heads: SoftmaxHeads, h: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
