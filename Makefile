@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.attnflow-installed
 READY  := $(VENV)/.attnflow-ready
 BENCH  ?= .venv-bench
 # Competitors are optional, and live in an environment of their own. RIVALS= leaves NumPy alone.
-RIVALS ?= torch pykeops
+RIVALS ?= torch pykeops transformers pydmd pysindy
 # How XLA compiles the programs of the tests: quick, or default as for users (tests/conftest.py says which options).
 XLA ?= quick
 
@@ -33,6 +33,8 @@ lint: $(READY)  ## ruff, the imports between rooms, and pyright
 
 bench: $(BENCH)/.ready  ## the speed table (how to read it: benchmarks/README.md)
 	$(BENCH)/bin/python -m benchmarks $(ARGS)
+	$(BENCH)/bin/python -m benchmarks.forecasting
+	$(BENCH)/bin/python -m benchmarks.language
 
 # Stamps are touched last, so an interrupted set-up is done again. The demonstration needs no more than the package.
 $(INSTALLED): pyproject.toml

@@ -1,7 +1,6 @@
 """The tokens of a text through the layers of a real model: every number against NumPy, the command, the real ALBERT."""
 
 import json
-import os
 import shutil
 
 import jax
@@ -16,13 +15,12 @@ import attnflow as af
 from attnflow import language, registry
 from attnflow.attention import SoftmaxHeads
 from attnflow.diagnostics import classify
-from attnflow.errors import FileError, InputError
+from attnflow.errors import InputError
 from attnflow.experiments import Results
 from attnflow.experiments._claim import judge
 from attnflow.language import open_model
 from attnflow.language.analysis.analysis import _tokens
 from attnflow.language.analysis.spectra import factors, restricted, spectrum
-from attnflow.language.weights.packages import fetch_model
 from attnflow.models import LayerStack
 from tiny_models import CONFIG, TEXT, tiny_albert
 from witnesses import tied_layers
@@ -190,6 +188,8 @@ def test_limits_are_told(ready, analysis):
     assert "layers beyond 5 are more than the model was trained with" in repr(analysis)
     cut = language.analyze(ready, TEXT, layers=[0], length=10, bins=BINS)
     assert len(cut.pieces) == 10 and cut.limits[0].startswith("of 43 tokens the first 10 were read")
+    book = language.analyze(ready, 1000 * f"{TEXT}.", layers=[0], length=10, bins=BINS)
+    assert book.pieces == cut.pieces and book.limits[0].startswith("of more than ")
     tokens, limits = _tokens(ready, f"{TEXT}.{TEXT}", 512)
     assert len(tokens.ids) == 64 and limits[0].endswith("the first 64 were read")  # so many positions it has
 
@@ -303,15 +303,8 @@ def test_text_of_a_token_is_escaped_in_the_report(analysis):
 
 @pytest.fixture(scope="module")
 def albert(tmp_path_factory):
-    """The ALBERT of 3 MB, fetched by the name of its package. Without a package index the tests are skipped, except in
-    continuous integration, where that is a failure."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTNFLOW_CACHE", str(tmp_path_factory.mktemp("cache")))
-        try:
-            fetch_model("rxnmapper")
-        except FileError as error:
-            reason = f"no package index gave the model: {error}"
-            pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    """The ALBERT of 3 MB, fetched by the name of its package."""
+    with fetched("rxnmapper", tmp_path_factory.mktemp("cache")):
         yield language.load("rxnmapper", dtype="float64")
 
 

