@@ -22,6 +22,7 @@ from attnflow.language import open_model
 from attnflow.language.analysis.analysis import _tokens
 from attnflow.language.analysis.spectra import factors, restricted, spectrum
 from attnflow.models import LayerStack
+from fetching import fetched
 from tiny_models import CONFIG, TEXT, tiny_albert
 from witnesses import tied_layers
 

