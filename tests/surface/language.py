@@ -40,7 +40,6 @@ def classifier():
 ROWS = [
     Constant("language.DATA", reason="the data sets by name"),
     Constant("language.MODELS", reason="the models that can be fetched, by name"),
-    Constant("language.ModelPackage", reason="what is known of a wheel with a model in it"),
     Constant("language.Encoded", reason="the numbers of tokens, and their text"),
     Call(
         "language.open_model",
@@ -79,7 +78,7 @@ ROWS = [
     ),
     ResultOf("language.Analysis", row="language.analyze"),
     ResultOf("language.Tensors", row="language.open_model", part=lambda made: made.tensors),
-    Constant("language.DataSet", reason="what is known of a data set"),
+    Constant("language.Package", reason="what is known of a package with data or weights"),
     Constant("language.MissingData", reason="an error class"),
     Constant("language.sentiment.STOP", reason="words that are left out"),
     Call("language.Reviews", arguments=lambda: {"texts": TEXTS, "labels": np.array([1, 0, 1, 0, 1, 0])}, without=WORDS),

@@ -2,7 +2,8 @@ r"""Forecasts from a rolling origin: one fit on what came first, then roll-outs 
 
 A forecaster is fitted on the rows before the first origin. From each origin it is given the rows up to there and asked
 for the next `horizon` ones. It is never fitted again, and it never sees a row after its origin. The first half of the
-origins is there to choose with, the second half to report on: a choice never sees what it is judged by.
+origins is there to choose with, as far as their rows end before the second half, which reports: so that a choice does
+not see what it is judged by. Where a long horizon leaves no such origin, `overlapping` says so.
 """
 
 from collections.abc import Callable, Mapping

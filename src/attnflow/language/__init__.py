@@ -1,4 +1,4 @@
-"""Language: data sets of reviews, and a hardmax transformer that classifies them as positive or negative (`sentiment`).
+"""Language: pretrained models layer by layer, reviews, and a hardmax transformer that classifies them (`sentiment`).
 
 reviews = af.language.load_imdb()                       # after: attnflow data imdb
 classifier = af.language.sentiment.train(reviews, d=2)
@@ -8,10 +8,11 @@ classifier.explain("An amazing film, perfect and never boring.")
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .datasets import DATA, DataSet, MissingData, fetch, install
+from .datasets import DATA, fetch, install
 from .loaders import load_imdb, load_vader_snippets
+from .packages import MissingData, Package
 from .reviews import Reviews
-from .weights import Encoded, ModelFiles, ModelPackage, Tensors, fetch_model, open_model
+from .weights import Encoded, ModelFiles, Tensors, fetch_model, open_model
 from .weights.packages import MODELS
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ __all__ = [
     "DATA",
     "MODELS",
     "Analysis",
-    "DataSet",
     "Encoded",
     "MissingData",
     "ModelFiles",
-    "ModelPackage",
+    "Package",
     "Pretrained",
     "Reviews",
     "Tensors",

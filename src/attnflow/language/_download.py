@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FileError
 
 if TYPE_CHECKING:
-    from .datasets import DataSet
-    from .weights.packages import ModelPackage
-
-    Package = DataSet | ModelPackage
+    from .packages import Package
 
 LIMIT = 600  # seconds for one download
 

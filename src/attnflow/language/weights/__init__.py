@@ -9,7 +9,6 @@ that is cut short, lies about its sizes, or asks for anything but numbers.
 
 from .files import ModelFiles as ModelFiles
 from .files import open_model as open_model
-from .packages import ModelPackage as ModelPackage
 from .packages import fetch_model as fetch_model
 from .tensors import Tensors as Tensors
 from .tokenizer import Encoded as Encoded

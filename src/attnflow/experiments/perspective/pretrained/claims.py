@@ -49,7 +49,7 @@ CLAIMS = [
         tolerance=0.002,
         measure=at("mean_cosine", [0, 12, 24, 48], first="kept"),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(-1, 1),
     ),
     Claim(
@@ -59,7 +59,7 @@ CLAIMS = [
         expected=[56, 56],
         measure=at("clusters", [0, 12]),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(1, 56),
     ),
     Claim(
@@ -70,7 +70,7 @@ CLAIMS = [
         tolerance=1,
         measure=at("clusters", [48]),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(1, 56),
     ),
     Claim(
@@ -81,7 +81,7 @@ CLAIMS = [
         tolerance=1,
         measure=at("clusters", [150]),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(1, 56),
     ),
     Claim(
@@ -92,7 +92,7 @@ CLAIMS = [
         tolerance=2,
         measure=at("clusters", [400, 500]),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(1, 56),
         note="weights changed by 1e-12 lead to 6 or 7 after 400 layers, and to 5, 6, 7 or 8 after 500",
     ),
@@ -103,7 +103,7 @@ CLAIMS = [
         expected=1,
         measure=in_every_draw("clusters", 12, "random"),
         source=PAGE,
-        provenance="derived",
+        provenance="observation",
         possible=(1, 56),
     ),
     Claim(
