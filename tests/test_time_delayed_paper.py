@@ -1,7 +1,7 @@
-"""Experiments on arXiv:2602.08478: claims hold, each can fail, and figures are drawn.
+"""Experiments on arXiv:2602.08478: claims are measured and judged, and figures are drawn.
 
 One experiment is computed with its networks, for fewer steps. In the others numbers such as trained networks have stand
-in place of these, which `attnflow reproduce` trains.
+in place of these: claims about networks are tested for what they measure; whether they hold says `attnflow reproduce`.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def drawn(module, results):
 
 
 @pytest.mark.parametrize("module", [signals, fields, aerofoil, wake], ids=lambda m: m.__name__.rpartition(".")[2])
-def test_claims_hold_and_can_fail_and_figures_are_drawn(module):
+def test_claims_are_judged_and_figures_are_drawn(module):
     results = with_stand_ins(module)
     holds(module, results)
     assert drawn(module, results)
